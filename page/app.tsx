@@ -6,7 +6,7 @@ import { AuthScreen } from './auth/auth-screen.tsx';
 import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
 import { BreakpointView } from './breakpoints/breakpoint-view.ts';
-import { BreakpointsScreen } from './breakpoints/breakpoints.tsx';
+import { BreakpointsPanel } from './breakpoints/breakpoints-panel.tsx';
 import { HeldCount } from './breakpoints/held-count.tsx';
 import { CompareView } from './compare/compare-view.ts';
 import { Explorer } from './explore/explorer.ts';
@@ -140,7 +140,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
           <AuthScreen server={server} state={state} />
         </div>
         <div class="screen" {...panel('Breakpoints')}>
-          <BreakpointsScreen view={breakpoints} visible={screen.value === 'Breakpoints'} />
+          <BreakpointsPanel view={breakpoints} visible={screen.value === 'Breakpoints'} />
         </div>
         <div class="screen" {...panel('Apps')}>
           <AppsPanel explorer={explorer} visible={screen.value === 'Apps'} />

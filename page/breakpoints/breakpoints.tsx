@@ -1,6 +1,8 @@
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCommands, type Command } from '../ui/commands.ts';
+import { ShowMore } from '../ui/portions.tsx';
 import type { BreakpointView } from './breakpoint-view.ts';
 import { HeldCard } from './held-card.tsx';
 import { RuleForm } from './rule-form.tsx';
@@ -9,11 +11,15 @@ import { SavedRules } from './saved-rules.tsx';
 
 /** How often the times are drawn. Milliseconds. */
 const TICK_MS = 200;
+/** The most messages that are shown at first, and at each wish of the user. The tree of one may have hundreds of rows. */
+const MAX_SHOWN = 10;
 
 /** The rules, and what they hold. */
 export function BreakpointsScreen({ view, visible }: { view: BreakpointView; visible: boolean }): JSX.Element {
   const { state } = view;
   const held = state?.held ?? [];
+  const shown = useSignal(MAX_SHOWN);
+  const more = held.length - shown.value;
   const now = useClock(visible && held.length > 0);
   const list = useRef<HTMLElement>(null);
   useCommands(
@@ -64,12 +70,15 @@ export function BreakpointsScreen({ view, visible }: { view: BreakpointView; vis
           </p>
         )}
         <ul class="questions" aria-label="Held messages">
-          {held.map((message) => (
+          {held.slice(0, shown.value).map((message) => (
             <li key={message.id}>
               <HeldCard view={view} message={message} now={now} />
             </li>
           ))}
         </ul>
+        <ShowMore shown={shown} more={more} portion={MAX_SHOWN}>
+          {more === 1 ? 'One newer message is not shown.' : `${more} newer messages are not shown.`}
+        </ShowMore>
         {held.length === 0 && <p class="empty">No messages are held.</p>}
       </section>
     </div>

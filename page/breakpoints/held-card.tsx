@@ -3,7 +3,8 @@ import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import type { HeldMessage } from '../../src/inspect/breakpoints/breakpoint-api.ts';
 import { compactJson } from '../form/json-text.ts';
-import { Visible, visible } from '../ui/visible.tsx';
+import { costOf } from '../ui/text-cost.ts';
+import { inJson, Visible, visible } from '../ui/visible.tsx';
 import type { BreakpointView } from './breakpoint-view.ts';
 import { HeldContent } from './held-content.tsx';
 import { HeldTimes } from './held-times.tsx';
@@ -14,6 +15,8 @@ const KINDS: Readonly<Record<string, string>> = {
   result: 'Result',
   error: 'Error',
 };
+/** The largest message that can be edited here (see `costOf`): a browser needs seconds to show more in a text area. */
+const MAX_EDITED = 200_000;
 const TEMPLATE = '{\n  "result": {}\n}';
 
 interface HeldCardProps {
@@ -93,8 +96,11 @@ function HeldButtons({ view, message, act, writing }: Actions & { message: HeldM
   const { server } = view;
   const delay = useSignal('1000');
   const edit = async (): Promise<void> => {
-    const { text } = await server.send('heldMessage', { id });
-    writing.value = { command: 'forwardHeld', text: JSON.stringify(JSON.parse(text), undefined, 2) };
+    const { text, length } = await server.send('heldMessage', { id, max: MAX_EDITED });
+    const indented = length > MAX_EDITED ? '' : inJson(JSON.stringify(JSON.parse(text), undefined, 2));
+    if (length > MAX_EDITED || costOf(indented) > MAX_EDITED)
+      throw new Error('This message is too large to be edited here. You can forward, answer or drop it.');
+    writing.value = { command: 'forwardHeld', text: indented };
   };
   return (
     <p class="toolbar">

@@ -19,6 +19,21 @@ const screen = (page: Page, name: string): Promise<void> =>
 
 const ruleFilter = (page: Page): Locator => page.getByRole('textbox', { name: 'Filter' });
 
+/** A server with one tool, which answers with a text. */
+const answering =
+  (text: string): Script =>
+  ({ method }) =>
+    method === 'tools/list' ? { tools: [tool('say')] } : { content: [{ type: 'text', text }] };
+
+/** Holds all results, and shows Explore again. */
+async function holdResults(page: Page): Promise<void> {
+  await screen(page, 'Breakpoints');
+  await ruleFilter(page).fill('kind:result');
+  await page.keyboard.press('Enter');
+  await page.getByText('0 matched').waitFor();
+  await screen(page, 'Explore');
+}
+
 /** Selects the first record that a filter shows. */
 async function select(page: Page, filter: string): Promise<void> {
   const wire = new WirePage(page);
@@ -27,6 +42,63 @@ async function select(page: Page, filter: string): Promise<void> {
 }
 
 describeInBrowser('breakpoints', (browser) => {
+  test('of many messages that are held, the oldest are shown', async () => {
+    const { page, call, misdeeds } = await explore(browser(), ({ method, notify }) => {
+      if (method === 'tools/list') return { tools: [tool('log')] };
+      const data = Array.from({ length: 300 }, (_, at) => at);
+      if (method === 'tools/call')
+        for (let n = 0; n < 60; n += 1) notify('notifications/message', { level: 'info', data });
+      return { content: [] };
+    });
+    await screen(page, 'Breakpoints');
+    await ruleFilter(page).fill('kind:notification');
+    await page.keyboard.press('Enter');
+    await page.getByText('0 matched').waitFor();
+    await screen(page, 'Explore');
+    await call.click();
+    await page.getByRole('tab', { name: 'Breakpoints 60 held' }).click();
+    await page.getByText('60 messages are held').waitFor();
+    const cards = page.locator('[data-held]');
+    expect(await cards.count()).toBe(10);
+    await page.getByText('50 newer messages are not shown.').waitFor();
+    await page.getByRole('button', { name: 'Show 10 more' }).click();
+    await expect.poll(() => cards.count()).toBe(20);
+    await page.getByRole('button', { name: 'Forward all' }).click();
+    await page.getByText('No messages are held.').waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('a message is edited with escapes for what would be hidden', async () => {
+    const { page, call, result, misdeeds } = await explore(browser(), answering('a\u202Eb'));
+    await holdResults(page);
+    await call.click();
+    await page.getByRole('tab', { name: 'Breakpoints 1 held' }).click();
+    const card = page.locator('[data-held]');
+    await card.getByRole('button', { name: 'Edit', exact: true }).click();
+    await expect.poll(() => card.getByLabel('Message').inputValue()).toContain('"text": "a\\u202eb"');
+    await card.getByRole('button', { name: 'Forward edited' }).click();
+    await screen(page, 'Explore');
+    await result.getByText('a\\u202eb').waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
+  test.each([
+    ['of very many characters', 'x'.repeat(250_000)],
+    ['whose text changes its direction very often', 'a\u0639'.repeat(25_000)],
+  ])('a message %s is not edited', async (_, text) => {
+    const { page, call, result, misdeeds } = await explore(browser(), answering(text));
+    await holdResults(page);
+    await call.click();
+    await page.getByRole('tab', { name: 'Breakpoints 1 held' }).click();
+    const card = page.locator('[data-held]');
+    await card.getByRole('button', { name: 'Edit', exact: true }).click();
+    await card.getByRole('alert').getByText('This message is too large to be edited here.').waitFor();
+    await card.getByRole('button', { name: 'Forward', exact: true }).click();
+    await screen(page, 'Explore');
+    await result.getByRole('status').getByText(/after/).waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
   test('a person sets a rule, edits what it holds, and lets it go, with the keyboard', async () => {
     const { page, choose, call, result, misdeeds } = await explore(browser(), script);
     await screen(page, 'Breakpoints');
