@@ -1,10 +1,18 @@
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { SessionComparison } from '../../src/inspect/page-server/session-api.ts';
 import type { ComparedRequest } from '../../src/replay/compare.ts';
+import type { NotRepeated } from '../../src/replay/replay.ts';
 import { countsOf, summaryOf } from '../../src/replay/summary.ts';
 import { JsonView } from '../explore/json-view.tsx';
+import { Portions, ShowMore } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { Differences } from './differences.tsx';
+
+/** The most requests that are shown at once, and rows of their differences. Two recordings may have thousands. */
+const MAX_REQUESTS = 10;
+const MAX_ROWS = 100;
+const MAX_NOT_REPEATED = 100;
 
 /** What differs between two sessions. */
 export function ReportView({ report }: { report: SessionComparison }): JSX.Element {
@@ -15,31 +23,48 @@ export function ReportView({ report }: { report: SessionComparison }): JSX.Eleme
       <p class={differs ? 'notice warn' : 'notice good'} role="status">
         Both sessions: {summaryOf(report)} ({countsOf(report)})
       </p>
-      {other.map((request, at) => (
-        <Request key={at} request={request} />
-      ))}
-      {notRepeated.length > 0 && (
-        <section aria-label="Not repeated">
-          <h3>Not repeated</h3>
-          <ul>
-            {notRepeated.map(({ title, record, why, allow }) => (
-              <li key={record}>
-                <Visible text={title} /> (record {record}): {why}
-                {allow !== undefined && (
-                  <>
-                    . To repeat it, write <code>{<Visible text={allow} />}</code> under “Tools to call”
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Portions items={other} portion={requestPortion}>
+        {(request, at) => <Request key={at} request={request} />}
+      </Portions>
+      {notRepeated.length > 0 && <NotRepeatedList list={notRepeated} />}
       {notes.map((note) => (
         <p key={note} class="soft">
           <Visible text={note} />
         </p>
       ))}
+    </section>
+  );
+}
+
+/** How many requests are shown at once: few with many differences, but at least one. */
+function requestPortion(requests: readonly ComparedRequest[], from: number): number {
+  let room = MAX_ROWS;
+  const portion = requests.slice(from, from + MAX_REQUESTS);
+  const end = portion.findIndex(({ differences }) => (room -= differences.length) < 0);
+  return end === -1 ? portion.length : Math.max(end, 1);
+}
+
+function NotRepeatedList({ list }: { list: readonly NotRepeated[] }): JSX.Element {
+  const shown = useSignal(MAX_NOT_REPEATED);
+  const more = list.length - shown.value;
+  return (
+    <section aria-label="Not repeated">
+      <h3>Not repeated</h3>
+      <ul>
+        {list.slice(0, shown.value).map(({ title, record, why, allow }) => (
+          <li key={record}>
+            <Visible text={title} /> (record {record}): {why}
+            {allow !== undefined && (
+              <>
+                . To repeat it, write <code>{<Visible text={allow} />}</code> under “Tools to call”
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+      <ShowMore shown={shown} more={more} portion={MAX_NOT_REPEATED}>
+        of {more.toLocaleString('en')}
+      </ShowMore>
     </section>
   );
 }

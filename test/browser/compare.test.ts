@@ -46,7 +46,7 @@ async function exported(page: Page, records: RegExp, form: RegExp): Promise<{ na
 }
 
 /** A server whose tool answers with this, and a recording of a session with it. */
-async function recordedSession(answer: string): Promise<string> {
+async function recordedSession(answer: string, calls = 1): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-compare-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = path.join(folder, 'session.mcpcap');
@@ -56,6 +56,7 @@ async function recordedSession(answer: string): Promise<string> {
   const client = await connect(listener.url, { wiretap: capture, revision: '2025-11-25' });
   await client.listTools();
   await client.callTool('say', { to: HOSTILE });
+  for (let n = 1; n < calls; n += 1) await client.callTool('say', { n });
   await client.callTool('change');
   await client.close();
   await recording.close();
@@ -189,6 +190,24 @@ describeInBrowser('comparisons and exports', (browser) => {
       });
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
     await page.getByRole('alert').getByText('The first session cannot be used: the recording, line 1').waitFor();
+  });
+
+  test('of many requests that differ, the first are shown', async () => {
+    const [before, after] = [await recordedSession('before', 35), await recordedSession('after', 35)];
+    const { page, misdeeds } = await explore(browser(), echo);
+    await screen(page, 'Compare');
+    for (const [name, file] of [
+      ['First session', before],
+      ['Second session', after],
+    ] as const)
+      await page.getByRole('group', { name }).getByLabel('File').setInputFiles(file);
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    const report = page.getByRole('region', { name: 'Report' });
+    await report.getByText('35 of 38 requests differ').waitFor();
+    expect(await report.getByRole('table').count()).toBe(10);
+    await report.getByRole('button', { name: 'Show 10 more' }).click();
+    await expect.poll(() => report.getByRole('table').count()).toBe(20);
+    expect(misdeeds).toEqual([]);
   });
 
   test.each(WINDOWS)('pass axe at $size', async ({ viewport, zoom }) => {
