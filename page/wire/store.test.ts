@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Capture } from '../../src/inspect/capture.ts';
 import { LineBuffer } from '../../src/inspect/line-buffer.ts';
 import type { WireConnection } from '../../src/transport/wiretap.ts';
@@ -155,6 +155,20 @@ test('the selection moves over rows, also from a record that the filter hides', 
   view.reveal(view.rows[0]!.n + 2);
   expect(moved(-1)).toBe(1);
   expect([moved(Infinity), moved(1), moved(-Infinity), moved(-1)]).toEqual([4, 4, 1, 1]);
+});
+
+test('a filter stops after any large record if it takes long, so that the page can draw', async () => {
+  const world = new World();
+  const send = world.connect(STDIO);
+  for (const id of [1, 2, 3]) send('c>s', message({ id, method: 'ping', params: { text: 'x'.repeat(300_000) } }));
+  await world.read();
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 60));
+  onTestFinished(() => clock.mockRestore());
+  world.view.setFilter('ping');
+  expect(world.view.isBusy).toBe(true);
+  await vi.waitFor(() => expect(world.view.isBusy).toBe(false));
+  expect(world.shown).toEqual(['request 1', 'request 2', 'request 3']);
 });
 
 test('a call leads to the other side of a bridge only if one call can be meant', async () => {

@@ -3,10 +3,12 @@ import { FilterError, parseFilter, type Predicate } from '../../src/inspect/filt
 import { recordSubject, type FilterFinding } from '../../src/inspect/filter/subject.ts';
 import { groupOf, layersOf, namesLayers, type LayerGroup } from './layers.ts';
 import { firstFrom, type RecordStore } from './record-store.ts';
-import type { WireRecord } from './wire-record.ts';
+import { sizeOf, type WireRecord } from './wire-record.ts';
 
 /** How long a filter may run before the page draws again. Milliseconds. */
 const SLICE_MS = 50;
+/** How much text a filter may read until it looks at the clock. Bytes. */
+const MAX_READ = 256 * 1024;
 /** A span changes after its records were added. A filter that depends on spans runs again after this time. */
 const AGAIN_MS = 250;
 
@@ -39,6 +41,7 @@ export class WireView {
   /** The number of the last record that the filter saw. */
   #seen = 0;
   #ranAt = 0;
+  #read = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param findingsAt what the linter found in a record. Default: nothing. */
@@ -176,7 +179,9 @@ export class WireView {
       if (record.n > limit) break;
       if (this.#matches(record)) this.#rows.push(record);
       this.#seen = record.n;
-      if (at % 256 === 0 && performance.now() > until) {
+      if (at % 256 !== 0 && this.#read < MAX_READ) continue;
+      this.#read = 0;
+      if (performance.now() > until) {
         this.#timer = setTimeout(() => this.#run());
         break;
       }
@@ -189,7 +194,10 @@ export class WireView {
   }
 
   #matchesFilter(record: WireRecord): boolean {
-    const text = (): string | undefined => this.#store.text(record);
+    const text = (): string | undefined => {
+      this.#read += record.range ? sizeOf(record.range) : 0;
+      return this.#store.text(record);
+    };
     // A batch is shown if one of its messages would be.
     const spans = record.spans.length === 0 ? [undefined] : record.spans;
     const findings = this.#readsFindings ? this.#findingsAt(record.n) : undefined;
