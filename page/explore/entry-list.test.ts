@@ -53,6 +53,25 @@ test('a cursor that comes again ends the list, and its entries stay', async () =
   expect(list.hasMore.value).toBe(false);
 });
 
+test('a list with very long texts ends before they are too many to be searched', async () => {
+  const description = 'x'.repeat(1_000_000);
+  let page = 0;
+  const { list } = listOf(() => ({
+    tools: [{ ...tool(String(page)), description }],
+    ...(page < 60 && { nextCursor: `after ${page++}` }),
+  }));
+  await list.all();
+  expect([names(list).length, list.hasMore.value]).toEqual([49, false]);
+  expect(list.problem.value).toBe('The list is too long. Only its first 49 entries are shown.');
+});
+
+test('a last page with too many entries is a problem, too', async () => {
+  const { list } = listOf(() => ({ tools: Array.from({ length: 20_001 }, (_, at) => tool(String(at))) }));
+  await list.more();
+  expect(names(list)).toHaveLength(20_000);
+  expect(list.problem.value).toBe('The list is too long. Only its first 20000 entries are shown.');
+});
+
 test.each([
   [{ tools: 5 }, 'has no list "tools"'],
   [{ tools: [], nextCursor: 7 }, 'not a string'],

@@ -66,8 +66,9 @@ export const LISTS = {
 
 export type ListName = keyof typeof LISTS;
 
-/** The most entries that are kept. */
+/** The most entries that are kept, and characters of their texts, all of which a search reads. */
 const MAX_ENTRIES = 20_000;
+const MAX_TEXTS = 50_000_000;
 /** The most pages that one click loads. */
 const MAX_PAGES = 100;
 
@@ -147,17 +148,25 @@ export class EntryList {
     if (!Array.isArray(entries)) throw new Error(`The response to ${method} has no list "${member}".`);
     const before = cursor === undefined ? [] : this.#entries.value;
     const merged = [...before, ...entries.map((entry) => entryOf(entry, id))];
-    this.#entries.value = merged.slice(0, MAX_ENTRIES);
+    const kept = keptOf(merged);
+    this.#entries.value = merged.slice(0, kept);
     this.#pages.value = cursor === undefined ? 1 : this.#pages.value + 1;
     const next: unknown = nextCursor ?? null;
     this.#cursor.value = null;
+    if (merged.length > kept) throw new Error(`The list is too long. Only its first ${kept} entries are shown.`);
     if (next === null) return;
     if (typeof next !== 'string') throw new Error('The next cursor is not a string, so the list ends here.');
     if (this.#seen.has(next)) throw new Error('The server repeated a cursor, so the list ends here.');
-    if (merged.length > MAX_ENTRIES) throw new Error(`Only the first ${MAX_ENTRIES} entries are shown.`);
     this.#seen.add(next);
     this.#cursor.value = next;
   }
+}
+
+/** How many entries are kept. */
+function keptOf(entries: readonly Entry[]): number {
+  let room = MAX_TEXTS;
+  const end = entries.findIndex(({ label, description }) => (room -= label.length + description.length) < 0);
+  return Math.min(end === -1 ? entries.length : end, MAX_ENTRIES);
 }
 
 function resultOf(outcome: Outcome): JsonObject {
