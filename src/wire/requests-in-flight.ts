@@ -83,6 +83,19 @@ export class RequestsInFlight {
     return true;
   }
 
+  /**
+   * Counts the bytes of a request also after its end, as long as a question keeps it in memory.
+   *
+   * @returns a function to call when the question is no longer open.
+   */
+  keep(request: RequestInFlight): () => void {
+    request.questions += 1;
+    return () => {
+      request.questions -= 1;
+      this.#release(request);
+    };
+  }
+
   /** Cancels the request with this id. Returns whether there is one. */
   cancel(id: unknown, reason: unknown): boolean {
     const request = this.#requests.get(id as RequestId);
@@ -120,9 +133,13 @@ export class RequestsInFlight {
 
   #forget(request: RequestInFlight): void {
     this.#requests.delete(request.id);
-    this.#count(request, -request.bytes);
+    this.#release(request);
     this.#total.add(-REQUEST_BYTES);
     if (this.#requests.size === 0) this.onidle?.();
+  }
+
+  #release(request: RequestInFlight): void {
+    if (request.isOver && request.questions === 0) this.#count(request, -request.bytes);
   }
 
   #refuse(id: RequestId | undefined, why: string): undefined {
@@ -136,6 +153,8 @@ export class RequestInFlight implements ReplyChannel {
   onclose: ReplyChannel['onclose'];
   readonly id: RequestId;
   bytes = 0;
+  /** The open questions that keep it in memory after its end. */
+  questions = 0;
   /** False for `initialize`, which MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation: Behavior Requirements). */
   cancellable = true;
   readonly #transport: Transport;
@@ -162,6 +181,11 @@ export class RequestInFlight implements ReplyChannel {
   /** Whether the request is neither answered nor cancelled. */
   get open(): boolean {
     return this.#ondone !== undefined && !this.#abandoned;
+  }
+
+  /** Whether it has ended, and nothing is done for it any more. */
+  get isOver(): boolean {
+    return this.#ondone === undefined;
   }
 
   notify(message: Notification): Promise<void> {

@@ -94,7 +94,9 @@ export class ClientQuestions {
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
     // An answer counts towards the request that asked. If a question outlives its request, its answer counts towards
     // none.
-    if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
+    const request = asking instanceof RequestExchange ? asking : undefined;
+    if (request && !outlivesRequest) (this.#askers ??= new Map()).set(id, request);
+    const release = request && outlivesRequest ? this.#requests.keep(request.request) : undefined;
     return (restore ? result.then(restore) : result).finally(() => {
       this.#room.bytes += taken.bytes;
       this.#room.fields += taken.fields;
@@ -102,6 +104,7 @@ export class ClientQuestions {
       asking.offAbort(ended);
       signal?.removeEventListener('abort', onWithdrawn);
       if (isRequestId(token)) this.#tokens?.delete(token);
+      release?.();
     });
   }
 

@@ -18,6 +18,10 @@ function setUp() {
       exchange.ask('roots/list', {}).catch(() => {});
       return {};
     },
+    'ask for others': (exchange) => {
+      exchange.ask('roots/list', {}, { outlivesRequest: true }).catch(() => {});
+      return {};
+    },
   });
   const inbound = createInbound(service);
   const open = async () => {
@@ -157,6 +161,15 @@ test('an answer to a request that has ended uses no memory', async () => {
   expect(await call(1, 1000, 'ask in passing')).toMatchObject({ result: {} });
   await answer(60 * MB);
   expect(await call(2, 60 * MB)).toBeUndefined();
+});
+
+test('a request counts after its end while a question that outlives it is open', async () => {
+  const { open } = setUp();
+  const { call, answer } = await open();
+  expect(await call(1, 40 * MB, 'ask for others')).toMatchObject({ result: {} });
+  expect(await call(2, 40 * MB)).toMatchObject({ error: { message: expect.stringContaining('bytes of requests') } });
+  await answer(100);
+  expect(await call(3, 40 * MB)).toBeUndefined();
 });
 
 test('all sessions together have a limit on subscriptions, until they unsubscribe or end', async () => {
