@@ -124,7 +124,8 @@ test.each([
     expect(tree.length).toBeGreaterThan(1);
     child.child.kill(signal);
     expect(await child.exited).toEqual({ code: 0, signal: null });
-    expect(child.stderr).toEqual(['up']);
+    // On a busy machine, the bridge has waited long enough to say so.
+    expect(child.stderr.filter((line) => !line.includes('has not answered yet'))).toEqual(['up']);
     expect(tree.filter(isAlive)).toEqual([]);
   },
 );

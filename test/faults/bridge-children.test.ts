@@ -213,8 +213,10 @@ describe.skipIf(!linux)('a child', () => {
       expect(await slowest(well, chatters)).toBeLessThan(PATIENCE);
       const { bytes, end } = await chatters;
       expect(end).toContain(`said ${CHATTER}`);
-      // Output is dropped only for slow readers, and this one is fast.
-      expect(bytes).toBeGreaterThan(CHATTER * CHATTER_BYTES);
+      // Output is dropped only for slow readers, with a warning. On a busy machine, this one may be slow for a moment.
+      const isWhole = bytes > CHATTER * CHATTER_BYTES;
+      if (!isWhole) expect(bridge.stderr.join('\n')).toContain('reads too slowly');
+      expect(bytes).toBeGreaterThan(0.9 * CHATTER * CHATTER_BYTES);
       expect(memoryOf(bridge.pid) - before).toBeLessThan(GROWTH);
     },
   );
