@@ -78,6 +78,9 @@ async function asking(attribution: QuestionAttribution, ...names: string[]): Pro
   }
 }
 
+/** The parameters of a question that belongs to a task. */
+const inTask = (taskId: string): JsonObject => ({ _meta: { 'io.modelcontextprotocol/related-task': { taskId } } });
+
 test('calls of unknown tools take turns', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const [one, two] = [calling(attribution, 'a'), calling(attribution, 'b')];
@@ -601,6 +604,44 @@ test('a question that names a task reaches only the client that has begun the ta
   expect(await ask(later)).toEqual({ yes: true });
 });
 
+test('a question that names a task waits until the client of the task is known', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'quiet');
+  const [own, other] = ['own', 'other'].map((id) => ({ id, signal: never }));
+  const result = deferred<JsonObject>();
+  const begins = new TestExchange('tools/call', { name: 'quiet', task: {} }, { caller: { session: own } });
+  await attribution.answer(async () => ({ task: { taskId: 'earlier' } }), begins);
+  const begun = attribution.answer(() => result.promise, begins);
+  const waits = calling(attribution, 'quiet', own);
+  const running = calling(attribution, 'unknown', other);
+  await settled();
+  expect(running.given).toBeDefined();
+  const whose = Promise.resolve(attribution.question(never, 'elicitation/create', inTask('t')));
+  const unknown = failure(attribution.question(never, 'roots/list', inTask('never begun')));
+  await settled();
+  result.resolve({ task: { taskId: 't' } });
+  await begun;
+  expect(await whose).toBe(waits.given);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await unknown).toMatchObject({ message: 'roots/list was not asked: the client has no such task' });
+});
+
+test('a call does not give up its turn because a task of its client asks', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await asking(attribution, 'asking');
+  const [own, other] = ['own', 'other'].map((id) => ({ id, signal: never }));
+  const begins = new TestExchange('tools/call', { name: 'a', task: {} }, { caller: { session: own } });
+  await attribution.answer(async () => ({ task: { taskId: 't' } }), begins);
+  const [one, two] = [calling(attribution, 'asking', own), calling(attribution, 'asking', other)];
+  await settled();
+  const { signal } = new AbortController();
+  const exchange = await attribution.question(signal, 'elicitation/create', inTask('t'));
+  void exchange.ask('elicitation/create', inTask('t'), { signal });
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([one.exchange.asked.length, two.given]).toEqual([1, undefined]);
+  expect(await attribution.question(never)).toBe(one.given);
+});
+
 test('a server that runs one call after another gets an answer after two seconds', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await asking(attribution, 'a');
@@ -740,7 +781,7 @@ test('a question whose call has ended goes through another call of its client, o
   await settled();
   const other = calling(attribution, 'b');
   await settled();
-  const next = await attribution.question(never, 'elicitation/create', last);
+  const next = await attribution.question(never, 'elicitation/create', {}, last);
   expect(next).not.toBe(other.given);
   expect(next.caller.session).toBe(session);
 });
@@ -756,7 +797,7 @@ test('a question whose client has no call any more reaches no other client', asy
   await settled();
   expect(other.given).toBeDefined();
   const message = 'All calls that may have asked this have ended';
-  expect(() => attribution.question(never, 'elicitation/create', last)).toThrow(message);
+  expect(() => attribution.question(never, 'elicitation/create', {}, last)).toThrow(message);
 });
 
 test('a call that begins while a question waits cannot have asked it, nor one that waited with it', async () => {

@@ -14,7 +14,8 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
 import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.ts';
 import { canAsk } from '../wire/legacy/outbound/calls-in-flight.ts';
-import { checkRelatedTask } from './task-ids.ts';
+import { TaskClients } from './task-clients.ts';
+import { checkRelatedTask, relatedTask } from './task-ids.ts';
 
 /** How many milliseconds a call of an unknown tool delays others. */
 const LONG = 2000;
@@ -37,8 +38,6 @@ const MAX_CANDIDATES = 1000;
 const MAX_NAMES = 1000;
 /** The most characters of a name. Clients can invent longer names, and a server need not refuse them. All longer names count as one. */
 const MAX_NAME = 256;
-/** The most tasks of which the client is remembered. */
-const MAX_TASKS = 1000;
 /** How many calls begin in one turn of the event loop. */
 const BEGIN_TOGETHER = 100;
 
@@ -90,7 +89,7 @@ class Call {
 interface OpenQuestion {
   /** The call that waits for the answer. Undefined if several calls of the client could have asked. */
   asker: Call | undefined;
-  /** How many calls had begun when it came. */
+  /** How many calls had begun when it came. 0 if it names a task: no call waits for the answer. */
   readonly after: number;
 }
 
@@ -170,8 +169,7 @@ export class QuestionAttribution implements Attribution {
   readonly #held = new Map<Deferred<Exchange>, Map<Client, Set<Call>>>();
   /** What is known of each name. */
   readonly #kinds = new Recent<Kind>(MAX_NAMES);
-  /** The clients that have begun or named tasks last, by the ids of the tasks. */
-  readonly #tasks = new Recent<Call['key']>(MAX_TASKS);
+  readonly #tasks = new TaskClients();
   readonly #clientOf: ClientOf;
   /** The calls in flight by the exchanges that the server gets. */
   readonly #byExchange = new WeakMap<Exchange, Call>();
@@ -204,9 +202,9 @@ export class QuestionAttribution implements Attribution {
       call.exchange = derive(origin, { ask: (...asked) => this.#ask(call, origin, asked) });
       this.#byExchange.set(call.exchange, call);
       this.#move(call, this.#kindOf(call) === 'quiet' ? 'quiet' : canAsk(origin) ? 'running' : 'uncarrying');
-      this.#hasTask(call, origin.params['taskId']);
+      this.#tasks.add(origin.params['taskId'], call.key);
       const result = await service(call.exchange);
-      this.#hasTask(call, result['task']?.taskId);
+      this.#tasks.add(result['task']?.taskId, call.key);
       // Wrong arguments may have ended it before it asked, and the result may be the question.
       ended = result['isError'] !== true && !needsInput(result);
       return result;
@@ -215,10 +213,6 @@ export class QuestionAttribution implements Attribution {
         this.#kinds.add(call.name, 'quiet');
       if (call.state !== 'abandoned') this.#end(call);
     }
-  }
-
-  #hasTask({ key }: Call, id: unknown): void {
-    if (typeof id === 'string' && id.length <= MAX_NAME) this.#tasks.add(id, key);
   }
 
   #move(call: Call, state: Call['state']): void {
@@ -294,17 +288,28 @@ export class QuestionAttribution implements Attribution {
     this.#beginNext();
   }
 
-  question(signal: AbortSignal, _method?: string, last?: Exchange): Exchange | Promise<Exchange> {
+  question(signal: AbortSignal, method = '', params: JsonObject = {}, last?: Exchange): Exchange | Promise<Exchange> {
     this.#unnamed.add(signal);
     const asked = last && this.#byExchange.get(last)?.client;
     if (asked && !asked.newest) throw allEnded();
     if (asked) return asked.newest!.exchange!;
+    const task = relatedTask(params);
+    if (task !== undefined) return this.#ofTask(task, signal, method, params);
     // If no call is active, any call may have asked, for the first time or once more.
     const clients = [...(this.#active.size > 0 ? this.#active : this.#clients.values())];
     for (const client of clients) client.asked = this.#begun;
     if (clients.length > 1) return this.#hold(signal, clients);
     const exchange = clients[0] && this.#askThrough(clients[0]);
     return exchange ?? Promise.reject(refusal(NO_ASKER));
+  }
+
+  /** The newest call of the client whose task asks. */
+  async #ofTask(task: string, signal: AbortSignal, method: string, params: JsonObject): Promise<Exchange> {
+    const key = await this.#tasks.find(task, HOLD, signal);
+    checkRelatedTask(method, params, () => key !== undefined);
+    const newest = this.#clients.get(key!)?.newest;
+    if (!newest) throw allEnded();
+    return newest.exchange!;
   }
 
   cancelled(exchange: Exchange): (() => void) | undefined {
@@ -338,12 +343,13 @@ export class QuestionAttribution implements Attribution {
     }
     checkRelatedTask(method, params, (id) => (this.#tasks.get(id) ?? call.key) === call.key);
     const named = !options?.signal || !this.#unnamed.has(options.signal);
-    const question: OpenQuestion = { asker: named ? call : undefined, after: this.#begun };
+    const after = relatedTask(params) === undefined ? this.#begun : 0;
+    const question: OpenQuestion = { asker: named ? call : undefined, after };
     client.questions.add(question);
     if (named) this.#waitSoon(call);
     else if (client.only) this.#takeQuestions(client.only);
     // Nobody knows whether the call with the turn waits for the answer, so others do not wait for it any longer.
-    else if (this.#holder?.client === client) this.#limitTurn(this.#holder);
+    else if (after > 0 && this.#holder?.client === client) this.#limitTurn(this.#holder);
     const { signal, release } = joined(options?.signal, client.over.signal);
     options?.signal?.addEventListener('abort', () => this.#resume(question.asker));
     try {

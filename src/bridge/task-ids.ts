@@ -32,6 +32,11 @@ export function idsIn(replace: typeof replaceTaskIds, message: JsonObject): stri
   return ids;
 }
 
+/** The id of the task that a question belongs to. */
+export function relatedTask(params: JsonObject): string | undefined {
+  return idsIn(replaceRelatedTask, params)[0];
+}
+
 /** @throws RpcError if a question is about a task that its client does not know. */
 export function checkRelatedTask(question: string, params: JsonObject, knows: (id: string) => boolean): void {
   if (!idsIn(replaceRelatedTask, params).every(knows))

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../../core/exchange.ts';
+import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 
 /** The error of a question for which no call is left. */
@@ -16,10 +17,11 @@ export interface Attribution {
    * Returns the call that a question belongs to, or another call of the same client.
    *
    * @param signal fires when the server cancels the question.
+   * @param params of the question. They may name a task.
    * @param last the call that was to carry the question, and ended before it did. The question goes to the same client.
    * @throws RpcError −32603, sent to the server, when the call cannot be known.
    */
-  question(signal: AbortSignal, method: string, last?: Exchange): Exchange | Promise<Exchange>;
+  question(signal: AbortSignal, method: string, params: JsonObject, last?: Exchange): Exchange | Promise<Exchange>;
   /** A call goes to the server. Questions that came before it can now be asked through it. */
   began?(exchange: Exchange): void;
   /**

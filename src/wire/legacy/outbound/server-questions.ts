@@ -118,7 +118,7 @@ export class ServerQuestions {
     if (relatedExchange) return this.#through(relatedExchange, method, params, signal, this.#calls.size > 1);
     if (related !== undefined && this.#attribution.shared) throw allEnded();
     for (let exchange: Exchange | undefined; ;) {
-      exchange = await this.#attribution.question(signal, method, exchange);
+      exchange = await this.#attribution.question(signal, method, params, exchange);
       signal.throwIfAborted();
       // Any of several calls may have asked, so the question does not end with the call that carries it. A server also
       // asks for roots without a call, when they have changed (client/roots: Root List Changes).
