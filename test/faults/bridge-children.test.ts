@@ -214,8 +214,8 @@ describe.skipIf(!linux)('a child', () => {
       const { bytes, end } = await chatters;
       expect(end).toContain(`said ${CHATTER}`);
       // Output is dropped only for slow readers, with a warning. On a busy machine, this one may be slow for a moment.
-      const isWhole = bytes > CHATTER * CHATTER_BYTES;
-      if (!isWhole) expect(bridge.stderr.join('\n')).toContain('reads too slowly');
+      const isAnnounced = bridge.stderr.some((line) => line.includes('reads too slowly'));
+      expect(isAnnounced || bytes > CHATTER * CHATTER_BYTES).toBe(true);
       expect(bytes).toBeGreaterThan(0.9 * CHATTER * CHATTER_BYTES);
       expect(memoryOf(bridge.pid) - before).toBeLessThan(GROWTH);
     },
