@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Message } from '../jsonrpc/message.ts';
 import { without } from '../jsonrpc/shape.ts';
 import { mockServer, type MockMiss, type MockServer, type MockServerOptions } from './mock-server.ts';
@@ -195,14 +195,12 @@ describe('a question', () => {
   ];
 
   test('is asked, and what follows waits for the answer', async () => {
-    const { send, ask, received } = await client(await mocked(said));
+    const { ask, received } = await client(await mocked(said));
     const asked = await ask(call(7, {}));
     expect(asked).toEqual({ id: expect.any(Number), ...question });
     await ask({ id: 8, method: 'ping' });
     expect(received).toHaveLength(3);
-    await send({ id: asked['id'], result: answer });
-    expect(await ask({ id: 9, method: 'ping' })).toBeDefined();
-    expect(received).toContainEqual(text(7, 'Hello, Ada'));
+    expect(await ask({ id: asked['id'], result: answer })).toEqual(text(7, 'Hello, Ada'));
   });
 
   test('that is answered in another way makes the call fail', async () => {
@@ -222,6 +220,45 @@ describe('a question', () => {
     const { ask } = await client(await mocked(said, { fast: true, lenient: true }));
     const asked = await ask(call(7, {}));
     expect(await ask({ id: asked['id'], result: { action: 'decline' } })).toEqual(text(7, 'Hello, Ada'));
+  });
+
+  test('that is answered leaves no listener, so Node warns of nothing', async () => {
+    const ids = Array.from({ length: 20 }, (_, at) => `q${at}`);
+    const { send, ask } = await client(
+      await mocked([
+        ...HANDSHAKE,
+        [3, 'c>s', call(1, {})],
+        ...ids.flatMap((id, at): Said[] => [
+          [4 + 2 * at, 's>c', { id, ...question }],
+          [5 + 2 * at, 'c>s', { id, result: answer }],
+        ]),
+        [100, 's>c', text(1, 'Hello, Ada')],
+      ]),
+    );
+    const warned = vi.fn();
+    process.on('warning', warned);
+    onTestFinished(() => void process.off('warning', warned));
+    let said = await ask(call(7, {}));
+    while (said['method'] !== undefined) said = await ask({ id: said['id'], result: answer });
+    expect(said).toEqual(text(7, 'Hello, Ada'));
+    await send({ method: 'notifications/initialized' });
+    await ask({ id: 9, method: 'ping' });
+    expect(warned).not.toHaveBeenCalled();
+  });
+
+  test('that nothing waits for ends with its call, and the mock goes on', async () => {
+    const { ask, until } = await client(
+      await mocked([
+        ...HANDSHAKE,
+        [3, 'c>s', call(1, {})],
+        [4, 's>c', { id: 'q', ...question }],
+        [5, 's>c', text(1, 'done')],
+        [6, 'c>s', { id: 'q', result: answer }],
+      ]),
+    );
+    await ask(call(7, {}));
+    expect((await until(3))[2]).toEqual(text(7, 'done'));
+    expect(await ask({ id: 9, method: 'ping' })).toEqual({ id: 9, result: {} });
   });
 
   test('of a call that is cancelled leaves nothing in memory', async () => {

@@ -1,5 +1,6 @@
 import type { FewPerTurn } from '../base/few-per-turn.ts';
 import { Deferred } from '../base/deferred.ts';
+import { waitFor } from '../base/wait.ts';
 import {
   errorResponse,
   isRequest,
@@ -242,12 +243,8 @@ export class MockSession {
         const answered = new Deferred<Response>();
         this.#questions.set(id, answered);
         this.#ids.set(question.id, id);
-        signal.addEventListener('abort', () => {
-          this.#questions.delete(id);
-          answered.reject(signal.reason as Error);
-        });
         await send(requestMessage(id, question.method, question.params), related);
-        return answered.promise;
+        return await waitFor(answered.promise, { signal }).finally(() => this.#questions.delete(id));
       },
       idOf: (recorded) => this.#ids.get(recorded),
     };
