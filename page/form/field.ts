@@ -98,7 +98,7 @@ export abstract class FormContext {
 
   /** Whether a default value may be shown. Those of one action share a limit, because a server chooses them. */
   takeDefault(json: string): boolean {
-    const cost = costOf(json.replaceAll('\\n', '\n'));
+    const cost = costOf(json.replaceAll('\\n', '\n'), this.#defaults);
     if (cost > this.#defaults) return false;
     this.#defaults -= cost;
     return true;

@@ -35,7 +35,12 @@ const branchesOf = (form: FormModel, ...steps: string[]): string[] =>
   unionAt(form, ...steps).shape.branches.map(({ label }) => label);
 
 test('defaults that a browser needs long to show are not shown, and others are', () => {
-  const texts = { plain: 'SELECT 1;\n'.repeat(500), mixed: 'aع'.repeat(1000), lines: '\n'.repeat(2000) };
+  const texts = {
+    plain: 'SELECT 1;\n'.repeat(500),
+    mixed: 'aع'.repeat(1000),
+    lines: '\n'.repeat(2000),
+    long: 'ع'.repeat(5_000_000),
+  };
   const properties = Object.entries(texts).map(([name, text]) => [name, { type: 'string', default: text }]);
   const form = new FormModel(object(Object.fromEntries([...properties, ['last', { type: 'string', default: 'x' }]])));
   expect(JSON.parse(form.json.value!)).toEqual({ plain: texts.plain, last: 'x' });

@@ -40,6 +40,7 @@ test('of a text whose direction changes very often, less is shown', () => {
   // An escape changes the direction too.
   expect(fitting('ع\u202E'.repeat(5000), 10_000)).toBe(840);
   expect(fitting('مرحبا بالعالم '.repeat(5000), 10_000)).toBe(10_000);
+  expect(fitting('אב, (גד) - «הו». '.repeat(5000), 10_000)).toBe(10_000);
 });
 
 test('the hidden characters of JSON are escaped, and it stays the same', () => {
