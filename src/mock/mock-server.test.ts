@@ -235,12 +235,12 @@ describe('a question', () => {
         [100, 's>c', text(1, 'Hello, Ada')],
       ]),
     );
-    const warned = vi.fn();
+    const warned = vi.fn<() => void>();
     process.on('warning', warned);
     onTestFinished(() => void process.off('warning', warned));
-    let said = await ask(call(7, {}));
-    while (said['method'] !== undefined) said = await ask({ id: said['id'], result: answer });
-    expect(said).toEqual(text(7, 'Hello, Ada'));
+    let next = await ask(call(7, {}));
+    while (next['method'] !== undefined) next = await ask({ id: next['id'], result: answer });
+    expect(next).toEqual(text(7, 'Hello, Ada'));
     await send({ method: 'notifications/initialized' });
     await ask({ id: 9, method: 'ping' });
     expect(warned).not.toHaveBeenCalled();
