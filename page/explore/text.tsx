@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { OTHER_SCRIPTS } from '../ui/text-cost.ts';
 import { fitting, Visible } from '../ui/visible.tsx';
 import { save } from './bytes.ts';
 
@@ -9,7 +10,6 @@ const MAX_SHOWN = 100_000;
 export const CHANGE = 10;
 /** At least this many characters are shown. */
 const MIN_SHOWN = 10_000;
-const OTHER_SCRIPTS = /[\u0590-\uFFFF]+/g;
 
 /** How often the script changes, in the part that may be shown. */
 export function changesOf(text: string): number {

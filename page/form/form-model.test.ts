@@ -36,14 +36,16 @@ const branchesOf = (form: FormModel, ...steps: string[]): string[] =>
 
 test('defaults that a browser needs long to show are not shown, and others are', () => {
   const texts = {
+    chinese: '中文。'.repeat(5000),
     plain: 'SELECT 1;\n'.repeat(500),
     mixed: 'aع'.repeat(1000),
+    words: 'אב '.repeat(10_000),
     lines: '\n'.repeat(2000),
     long: 'ع'.repeat(5_000_000),
   };
   const properties = Object.entries(texts).map(([name, text]) => [name, { type: 'string', default: text }]);
   const form = new FormModel(object(Object.fromEntries([...properties, ['last', { type: 'string', default: 'x' }]])));
-  expect(JSON.parse(form.json.value!)).toEqual({ plain: texts.plain, last: 'x' });
+  expect(JSON.parse(form.json.value!)).toEqual({ chinese: texts.chinese, plain: texts.plain, last: 'x' });
 });
 
 test('optional fields that nobody touched are not sent', () => {

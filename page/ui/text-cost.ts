@@ -4,15 +4,22 @@
  */
 export const RIGHT_TO_LEFT =
   /(?:(?!\p{Cf})[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}] ?)+/gu;
-/** What a line or such a run costs. */
+/** Runs of text in scripts like Hebrew, Thai or Chinese. Each change between them and others, such as spaces, costs time, too. */
+export const OTHER_SCRIPTS = /[\u0590-\uFFFF]+/g;
+/** Letters whose forms depend on their neighbours, such as those of Arabic and Hindi. A long word of them takes long. */
+const JOINED_LETTERS = /[\u0590-\u1FFF]+/g;
+/** What a line or a run costs in a text field, and a letter of this kind. */
 const LINE = 30;
+const LETTER = 12;
 
 /**
- * What it costs a browser to show a whole text in a text field: as much as a line of this many characters.
+ * What it costs a browser to show a whole text in a text field: as much as a line of this many Latin letters.
  *
- * @param max what costs more need not be counted: the pattern fails on a run of millions of characters.
+ * @param max what costs more need not be counted.
  */
 export function costOf(text: string, max: number): number {
   if (text.length > max) return text.length;
-  return text.length + LINE * ((text.match(RIGHT_TO_LEFT)?.length ?? 0) + text.split('\n').length - 1);
+  const runs = text.match(OTHER_SCRIPTS)?.length ?? 0;
+  const letters = (text.match(JOINED_LETTERS) ?? []).reduce((sum, { length }) => sum + length, 0);
+  return text.length + LINE * (runs + text.split('\n').length - 1) + (LETTER - 1) * letters;
 }
