@@ -40,6 +40,9 @@ test('of a text whose direction changes very often, less is shown', () => {
   // An escape changes the direction too.
   expect(fitting('ع\u202E'.repeat(5000), 10_000)).toBe(840);
   expect(fitting('مرحبا بالعالم '.repeat(5000), 10_000)).toBe(10_000);
+  // A word has to end.
+  expect(fitting(`a ${'ع'.repeat(5000)}`, 10_000)).toBe(1002);
+  expect(fitting('中'.repeat(5000), 10_000)).toBe(5000);
   // Punctuation costs as much.
   expect(fitting('א"'.repeat(50_000), 100_000)).toBe(5000);
 });

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { RIGHT_TO_LEFT } from './text-cost.ts';
+import { JOINED_LETTERS, RIGHT_TO_LEFT } from './text-cost.ts';
 
 /**
  * Runs of characters that would be invisible or change the order of others: controls, format characters such as
@@ -23,6 +23,8 @@ const MAX_SHOWN = 10_000;
 
 /** The most runs of right-to-left text that are shown, also of a very long text. */
 const MAX_RUNS = 2500;
+/** The most letters of one word, in a script such as Arabic. A browser needs four seconds for a word of 100,000. */
+const MAX_WORD = 1000;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -60,12 +62,14 @@ interface VisibleProps {
 
 /**
  * How many characters of a text are shown in at most `max`, those of escapes too. Fewer if right-to-left text begins and
- * ends very often.
+ * ends very often, or a word is very long.
  */
 export function fitting(text: string, max: number, lines = false): number {
   let end = roomFor(text, max, lines);
   let runs = Math.min(MAX_RUNS, 20 + max / 25);
   for (const { index } of text.slice(0, end).matchAll(RIGHT_TO_LEFT)) if ((runs -= 1) < 0) end = Math.min(end, index);
+  for (const { 0: word, index } of text.slice(0, end).matchAll(JOINED_LETTERS))
+    if (word.length > MAX_WORD) end = Math.min(end, index + MAX_WORD);
   // Not between the two halves of a character.
   return /^[\uD800-\uDBFF][\uDC00-\uDFFF]/.test(text.slice(end - 1, end + 1)) ? end - 1 : end;
 }
