@@ -1,12 +1,10 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
-import { AppsPanel } from './apps/apps-panel.tsx';
 import { AuthScreen } from './auth/auth-screen.tsx';
 import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
 import { BreakpointView } from './breakpoints/breakpoint-view.ts';
-import { BreakpointsPanel } from './breakpoints/breakpoints-panel.tsx';
 import { HeldCount } from './breakpoints/held-count.tsx';
 import { CompareView } from './compare/compare-view.ts';
 import { Explorer } from './explore/explorer.ts';
@@ -20,7 +18,7 @@ import type { Server } from './server/server.ts';
 import { switchTheme } from './ui/color-theme.ts';
 import { handleKey, useCommands, type Command } from './ui/commands.ts';
 import { Help, helpOpen } from './ui/help.tsx';
-import { lazy } from './ui/lazy.tsx';
+import { lazy, lazyScreen } from './ui/lazy.tsx';
 import { Palette, paletteOpen } from './ui/palette.tsx';
 import { tabPanel, TabList } from './ui/tabs.tsx';
 import { Toasts } from './ui/toast.tsx';
@@ -31,7 +29,9 @@ import { WireScreen } from './wire/wire.tsx';
 type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth' | 'Breakpoints' | 'Apps' | 'Compare';
 
 const LatencyScreen = lazy(async () => (await import('./latency/latency-screen.tsx')).LatencyScreen);
-const CompareScreen = lazy(async () => (await import('./compare/compare-screen.tsx')).CompareScreen);
+const AppsScreen = lazyScreen(async () => (await import('./apps/apps-screen.tsx')).AppsScreen);
+const BreakpointsScreen = lazyScreen(async () => (await import('./breakpoints/breakpoints.tsx')).BreakpointsScreen);
+const CompareScreen = lazyScreen(async () => (await import('./compare/compare-screen.tsx')).CompareScreen);
 
 const screen = signal<Screen>('Explore');
 
@@ -70,9 +70,6 @@ export function App({ server, wire }: AppProps): JSX.Element {
   const explorer = useMemo(() => new Explorer(server, state, wire, show), []);
   const breakpoints = useMemo(() => new BreakpointView(server, state, () => show('Breakpoints')), []);
   const compare = useMemo(() => new CompareView(() => show('Compare')), []);
-  // Its code is loaded when it is first shown, and what the user chose there stays.
-  const compareSeen = useRef(false);
-  compareSeen.current ||= screen.value === 'Compare';
   const { role } = state.value;
   const open = openQuestions(explorer).length;
   const { status } = link.value;
@@ -140,24 +137,23 @@ export function App({ server, wire }: AppProps): JSX.Element {
           <AuthScreen server={server} state={state} />
         </div>
         <div class="screen" {...panel('Breakpoints')}>
-          <BreakpointsPanel view={breakpoints} visible={screen.value === 'Breakpoints'} />
+          <BreakpointsScreen view={breakpoints} visible={screen.value === 'Breakpoints'} />
         </div>
         <div class="screen" {...panel('Apps')}>
-          <AppsPanel explorer={explorer} visible={screen.value === 'Apps'} />
+          <AppsScreen explorer={explorer} visible={screen.value === 'Apps'} />
         </div>
         <div class="screen" {...panel('Compare')}>
-          {compareSeen.current && (
-            <CompareScreen
-              view={compare}
-              store={wire.store}
-              server={server}
-              state={state}
-              onshow={(n) => {
-                wire.view.reveal(n);
-                show('Wire');
-              }}
-            />
-          )}
+          <CompareScreen
+            visible={screen.value === 'Compare'}
+            view={compare}
+            store={wire.store}
+            server={server}
+            state={state}
+            onshow={(n) => {
+              wire.view.reveal(n);
+              show('Wire');
+            }}
+          />
         </div>
       </main>
       <Toasts />

@@ -97,8 +97,8 @@ function HeldButtons({ view, message, act, writing }: Actions & { message: HeldM
   const delay = useSignal('1000');
   const edit = async (): Promise<void> => {
     const { text, length } = await server.send('heldMessage', { id, max: MAX_EDITED });
-    const indented = length > MAX_EDITED ? '' : inJson(JSON.stringify(JSON.parse(text), undefined, 2));
-    if (length > MAX_EDITED || costOf(indented, MAX_EDITED) > MAX_EDITED)
+    const indented = length > MAX_EDITED ? undefined : inJson(JSON.stringify(JSON.parse(text), undefined, 2));
+    if (indented === undefined || costOf(indented, MAX_EDITED) > MAX_EDITED)
       throw new Error('This message is too large to be edited here. You can forward, answer or drop it.');
     writing.value = { command: 'forwardHeld', text: indented };
   };

@@ -1,5 +1,5 @@
 import type { FunctionComponent, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** A component whose code is loaded when it is first rendered. */
 export function lazy<Props extends object>(
@@ -26,5 +26,17 @@ export function lazy<Props extends object>(
       );
     const Loaded = state;
     return Loaded ? <Loaded {...props} /> : null;
+  };
+}
+
+/** A screen whose code is loaded when it is first shown. It stays, so that it keeps its state while another one is shown. */
+export function lazyScreen<Props extends object>(
+  load: () => Promise<FunctionComponent<Props>>,
+): (props: Props & { visible: boolean }) => JSX.Element | null {
+  const Screen = lazy(load);
+  return function LazyScreen(props) {
+    const isSeen = useRef(false);
+    isSeen.current ||= props.visible;
+    return isSeen.current ? <Screen {...props} /> : null;
   };
 }
