@@ -181,10 +181,7 @@ export class MockSession {
 
   async #receive(message: Message, extra: MessageExtra | undefined): Promise<void> {
     if (isResponse(message)) {
-      const { id } = message;
-      const question = id === undefined ? undefined : this.#questions.get(id);
-      if (id !== undefined) this.#questions.delete(id);
-      question?.resolve(message);
+      if (message.id !== undefined) this.#questions.get(message.id)?.resolve(message);
       return;
     }
     const revision = modernRevisionOf(message) ?? this.#revision;
@@ -243,8 +240,12 @@ export class MockSession {
         const answered = new Deferred<Response>();
         this.#questions.set(id, answered);
         this.#ids.set(question.id, id);
-        await send(requestMessage(id, question.method, question.params), related);
-        return await waitFor(answered.promise, { signal }).finally(() => this.#questions.delete(id));
+        try {
+          await send(requestMessage(id, question.method, question.params), related);
+          return await waitFor(answered.promise, { signal });
+        } finally {
+          this.#questions.delete(id);
+        }
       },
       idOf: (recorded) => this.#ids.get(recorded),
     };
