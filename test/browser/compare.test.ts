@@ -45,6 +45,16 @@ async function exported(page: Page, records: RegExp, form: RegExp): Promise<{ na
   return { name: download.suggestedFilename(), content: readFileSync(await download.path(), 'utf8') };
 }
 
+/** Compares two recordings on the screen Compare. */
+async function compareFiles(page: Page, before: string, after: string): Promise<void> {
+  for (const [name, file] of [
+    ['First session', before],
+    ['Second session', after],
+  ] as const)
+    await page.getByRole('group', { name }).getByLabel('File').setInputFiles(file);
+  await page.getByRole('button', { name: 'Compare', exact: true }).click();
+}
+
 /** A server whose tool answers with this, and a recording of a session with it. */
 async function recordedSession(answer: string, calls = 1): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-compare-'));
@@ -196,12 +206,7 @@ describeInBrowser('comparisons and exports', (browser) => {
     const [before, after] = [await recordedSession('before', 35), await recordedSession('after', 35)];
     const { page, misdeeds } = await explore(browser(), echo);
     await screen(page, 'Compare');
-    for (const [name, file] of [
-      ['First session', before],
-      ['Second session', after],
-    ] as const)
-      await page.getByRole('group', { name }).getByLabel('File').setInputFiles(file);
-    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await compareFiles(page, before, after);
     const report = page.getByRole('region', { name: 'Report' });
     await report.getByText('35 of 38 requests differ').waitFor();
     expect(await report.getByRole('table').count()).toBe(10);
@@ -226,12 +231,7 @@ describeInBrowser('comparisons and exports', (browser) => {
     await screen(page, 'Compare');
     await page.getByRole('heading', { name: 'Sessions' }).waitFor();
     await expectAccess(page, 'nothing to compare');
-    for (const [name, file] of [
-      ['First session', before],
-      ['Second session', after],
-    ] as const)
-      await page.getByRole('group', { name }).getByLabel('File').setInputFiles(file);
-    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await compareFiles(page, before, after);
     await page.getByRole('region', { name: 'Report' }).waitFor();
     await screen(page, 'Wire');
     const wire = new WirePage(page);

@@ -16,13 +16,16 @@ const STARVED = 4000;
 /** By how much two processes may note the same moment differently. Milliseconds. */
 const SLACK = 1000;
 
+/** Whether a process is a bridge, by its name. */
+export const isBridge = (name: string): boolean => name.startsWith('b');
+
 /**
  * The processes that had to do with a call. Undefined if its client does not see them, or if a bridge has passed it on to
  * another one.
  */
 function processesOf(subject: Subject): ReadonlySet<string> | undefined {
   const seen = all(subject, 'at').map(({ process }) => process);
-  if (seen.length === 0 || seen.some((name) => name.startsWith('b'))) return undefined;
+  if (seen.length === 0 || seen.some(isBridge)) return undefined;
   return new Set([...seen, ...[...all(subject, 'run'), ...all(subject, 'asks')].map(({ process }) => process)]);
 }
 

@@ -2,6 +2,7 @@ import {
   cancellationsArrive,
   changesArrive,
   failsOnlyByFaults,
+  isBridge,
   levelsHold,
   listenGoesOn,
   oneChildAtATime,
@@ -143,7 +144,7 @@ export const streamsAreWhole: Checker = (subject, troubles) => {
 export const answersReachTheirHandler: Checker = (subject) => {
   const found: string[] = [];
   // The child of a bridge does not say which of its client's calls has asked.
-  const isBridged = all(subject, 'at').some(({ process }) => process.startsWith('b'));
+  const isBridged = all(subject, 'at').some(({ process }) => isBridge(process));
   const whose = (call: string): string => (isBridged ? clientOf(call) : call);
   for (const { question } of all(subject, 'asked'))
     if (whose(callOf(question)) !== whose(subject.about)) found.push(`the client was asked ${question}`);
