@@ -104,8 +104,8 @@ class Client {
   readonly questions = new Set<OpenQuestion>();
   /** How many calls had begun when one of its calls last asked, or may have asked. */
   asked = 0;
-  /** Fires when the last call has ended. */
-  readonly over = abortController();
+  /** Fires when the last call has ended. Undefined before the first question. */
+  over: AbortController | undefined;
 
   /** How many calls may ask now. */
   get active(): number {
@@ -350,7 +350,7 @@ export class QuestionAttribution implements Attribution {
     else if (client.only) this.#takeQuestions(client.only);
     // Nobody knows whether the call with the turn waits for the answer, so others do not wait for it any longer.
     else if (after > 0 && this.#holder?.client === client) this.#limitTurn(this.#holder);
-    const { signal, release } = joined(options?.signal, client.over.signal);
+    const { signal, release } = joined(options?.signal, (client.over ??= abortController()).signal);
     options?.signal?.addEventListener('abort', () => this.#resume(question.asker));
     try {
       return await origin.ask(method, params, { ...options, signal });
@@ -399,7 +399,7 @@ export class QuestionAttribution implements Attribution {
     const { client, mayHaveAsked } = call;
     if (client.size === 0) {
       this.#clients.delete(call.key);
-      client.over.abort(allEnded());
+      client.over?.abort(allEnded());
     }
     for (const [question, candidates] of this.#held) {
       const calls = candidates.get(client);
