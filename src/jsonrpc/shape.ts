@@ -1,3 +1,4 @@
+import { define } from '../base/define.ts';
 import { isObject, type JsonObject } from './message.ts';
 
 /*
@@ -8,8 +9,13 @@ import { isObject, type JsonObject } from './message.ts';
 /** An object without some of its properties. */
 export function without(object: JsonObject, names: readonly string[] | undefined): JsonObject {
   if (names === undefined || names.every((name) => object[name] === undefined)) return object;
-  const rest = { ...object };
-  for (const name of names) delete rest[name];
+  // V8 keeps an object from which a property was deleted as a dictionary, which takes several times as long to read and write.
+  const rest: JsonObject = {};
+  for (const name of Object.keys(object)) {
+    if (names.includes(name)) continue;
+    if (name === '__proto__') define(rest, name, object[name]);
+    else rest[name] = object[name];
+  }
   return rest;
 }
 

@@ -232,7 +232,8 @@ class LegacyOutbound implements Upstream {
   /** A result that names the server, for a caller without a handshake (2026-07-28, basic: Per-response protocol fields). */
   #identified(result: JsonObject): JsonObject {
     const { _meta: meta }: JsonObject = result;
-    return { ...result, _meta: { ...this.discovered['_meta'], ...(isObject(meta) && meta) } };
+    const own = this.discovered['_meta'];
+    return { ...result, _meta: isObject(meta) ? { ...own, ...meta } : own };
   }
 
   #mayLogLate({ caller: { session, logLevel } }: Exchange): boolean {
