@@ -2,23 +2,19 @@ import { abortController } from '../base/abort-controller.ts';
 import { joined } from '../base/abort.ts';
 import { Deferred } from '../base/deferred.ts';
 import { Newest } from '../base/newest.ts';
-import { inNextTurn } from '../base/next-turn.ts';
-import { Recent } from '../base/recent.ts';
 import { quoting } from '../base/short-text.ts';
-import { idlePause, waitFor } from '../base/wait.ts';
+import { waitFor } from '../base/wait.ts';
 import { derive } from '../core/derive.ts';
 import { needsInput } from '../core/rounds.ts';
 import { NotAsked, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
 import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.ts';
 import { canAsk } from '../wire/legacy/outbound/calls-in-flight.ts';
 import { TaskClients } from './task-clients.ts';
 import { checkRelatedTask, relatedTask } from './task-ids.ts';
+import { nameOf, Turns } from './turns.ts';
 
-/** How many milliseconds a call of an unknown tool delays others. */
-const LONG = 2000;
 /** A call gives up its turn this many milliseconds after a question. Meanwhile it may ask more. */
 const BURST = 10;
 /** Milliseconds that a question may wait until only one client could have asked it. */
@@ -34,29 +30,14 @@ const MAX_OF_ONE = 100;
 const MAX_HELD = 100;
 /** The most calls that may have asked a question that waits. */
 const MAX_CANDIDATES = 1000;
-/** The most names of tools, prompts and other requests that are remembered. */
-const MAX_NAMES = 1000;
-/** The most characters of a name. Clients can invent longer names, and a server need not refuse them. All longer names count as one. */
-const MAX_NAME = 256;
-/** How many calls begin in one turn of the event loop. */
-const BEGIN_TOGETHER = 100;
 
 const NO_ASKER = 'no running call can have asked a question';
 
 /** The key that all callers of one client share. Undefined for an unknown caller. */
 export type ClientOf = (caller: Caller) => object | string | undefined;
 
-/**
- * What is known of a tool or another kind of request, and how many milliseconds a turn of its calls may last. It `asks`: a call has asked.
- * It is `quiet`: a call has ended without a question, and none has asked. It is `slow`: a call has run for two seconds, and none has ended
- * yet. Quiet and slow ones need no turn.
- */
-const TURNS = { asks: Infinity, quiet: 0, slow: 0, unknown: LONG };
-type Kind = keyof typeof TURNS;
-
 /** One request that waits for its turn, is in flight, or has ended. */
 class Call {
-  /** Calls of the same name behave alike. Undefined for lists and the like, which hardly ask. */
   readonly name: string | undefined;
   /** The key of its client. */
   key!: object | string;
@@ -76,12 +57,8 @@ class Call {
   returns: Promise<void> | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ method, params }: Exchange) {
-    if (!CAN_REQUIRE_INPUT.has(method)) return;
-    // A call that creates a task ends before the task asks, which says nothing about other calls of its tool.
-    const task = params['task'] === undefined ? '' : ' task';
-    const name = `${method}${task} ${method === Method.ReadResource ? '' : String(params['name'])}`;
-    this.name = name.length <= MAX_NAME ? name : '';
+  constructor(exchange: Exchange) {
+    this.name = nameOf(exchange);
   }
 }
 
@@ -142,7 +119,6 @@ class Client {
  *   time or once more. A cancelled call still can for 2 seconds, or until the server answers it.
  * - Calls of tools that ask take turns, so a question seldom waits. A turn ends with the call, or `BURST` after a question. With the
  *   answer, the call takes its turn again. So no call waits for the user of another one.
- * - Unknown tools take turns, too, but such a call delays others for 2 seconds at most.
  * - If several calls of the client could have asked, none of them counts as waiting for the answer until only one is left. A question
  *   whose call the server names is of this call alone.
  * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
@@ -159,16 +135,9 @@ export class QuestionAttribution implements Attribution {
   readonly #active = new Set<Client>();
   /** How many calls have begun. */
   #begun = 0;
-  /** The call whose turn it is, and what limits the turn. */
-  #holder: Call | undefined;
-  #turnTimer: ReturnType<typeof setTimeout> | undefined;
-  /** Calls that wait for their turn, with the function that lets each run. Calls that return with an answer go first. */
-  readonly #returning = new Map<Call, () => void>();
-  readonly #fresh = new Map<Call, () => void>();
+  readonly #turns = new Turns<Call>();
   /** Questions that calls of several clients could have asked, with these calls. */
   readonly #held = new Map<Deferred<Exchange>, Map<Client, Set<Call>>>();
-  /** What is known of each name. */
-  readonly #kinds = new Recent<Kind>(MAX_NAMES);
   readonly #tasks = new TaskClients();
   readonly #clientOf: ClientOf;
   /** The calls in flight by the exchanges that the server gets. */
@@ -182,7 +151,7 @@ export class QuestionAttribution implements Attribution {
 
   /** How many calls wait for their turn. */
   get waiting(): number {
-    return this.#returning.size + this.#fresh.size;
+    return this.#turns.waiting;
   }
 
   /**
@@ -194,14 +163,14 @@ export class QuestionAttribution implements Attribution {
     const call = new Call(origin);
     let ended = false;
     try {
-      if (takesTurns && TURNS[this.#kindOf(call)] > 0) await this.#takeTurn(call, this.#fresh, origin);
+      if (takesTurns) await this.#turns.begin(call, origin);
       call.key = this.#clientOf(origin.caller) ?? {};
       call.client = this.#clients.get(call.key) ?? new Client();
       this.#clients.set(call.key, call.client);
       call.number = this.#begun += 1;
       call.exchange = derive(origin, { ask: (...asked) => this.#ask(call, origin, asked) });
       this.#byExchange.set(call.exchange, call);
-      this.#move(call, this.#kindOf(call) === 'quiet' ? 'quiet' : canAsk(origin) ? 'running' : 'uncarrying');
+      this.#move(call, this.#turns.isQuiet(call) ? 'quiet' : canAsk(origin) ? 'running' : 'uncarrying');
       this.#tasks.add(origin.params['taskId'], call.key);
       const result = await service(call.exchange);
       this.#tasks.add(result['task']?.taskId, call.key);
@@ -209,8 +178,7 @@ export class QuestionAttribution implements Attribution {
       ended = result['isError'] !== true && !needsInput(result);
       return result;
     } finally {
-      if (ended && call.client.asked < call.number && this.#kindOf(call) !== 'asks')
-        this.#kinds.add(call.name, 'quiet');
+      if (ended && call.client.asked < call.number) this.#turns.learnQuiet(call);
       if (call.state !== 'abandoned') this.#end(call);
     }
   }
@@ -231,61 +199,6 @@ export class QuestionAttribution implements Attribution {
     const taken = Array.from(call.client.questions).filter(({ asker, after }) => !asker && call.number <= after);
     for (const question of taken) question.asker = call;
     if (taken.length > 0) this.#waitSoon(call);
-  }
-
-  #kindOf({ name }: Call): Kind {
-    return name === undefined ? 'slow' : (this.#kinds.get(name) ?? 'unknown');
-  }
-
-  /** @throws the reason of the exchange's signal, if that fires before it is the call's turn. */
-  async #takeTurn(call: Call, queue: Map<Call, () => void>, { signal }: Exchange): Promise<void> {
-    const turn = new Deferred();
-    queue.set(call, turn.resolve);
-    // Otherwise, another call has the turn, or further calls begin in the next turn of the event loop.
-    if (this.waiting === 1) this.#beginNext();
-    await waitFor(turn.promise, { signal }).finally(() => queue.delete(call));
-    signal.throwIfAborted();
-  }
-
-  readonly #beginNext = (): void => {
-    for (let begun = 0; !this.#holder && this.waiting > 0; begun += 1) {
-      if (begun === BEGIN_TOGETHER) return inNextTurn(this.#beginNext);
-      const queue = this.#returning.size > 0 ? this.#returning : this.#fresh;
-      const [next] = queue;
-      const [call, run] = next!;
-      queue.delete(call);
-      // Calls of its tool may have ended without a question meanwhile.
-      const limit = TURNS[this.#kindOf(call)];
-      if (limit > 0) this.#holder = call;
-      if (limit === LONG) this.#limitTurn(call);
-      run();
-    }
-  };
-
-  #limitTurn(call: Call): void {
-    clearTimeout(this.#turnTimer);
-    this.#turnTimer = setTimeout(this.#tooLong, LONG, call).unref();
-  }
-
-  readonly #tooLong = (call: Call): void => {
-    if (this.#kindOf(call) === 'unknown') this.#kinds.add(call.name, 'slow');
-    this.#endTurn(call);
-  };
-
-  /** Gives a call the turn if no other has it. It lasts until the call ends or waits for an answer. */
-  #keepTurn(call: Call): void {
-    this.#holder ??= call;
-    if (this.#holder === call) clearTimeout(this.#turnTimer);
-  }
-
-  /** If the call still waits for its turn, it continues. */
-  #endTurn(call: Call): void {
-    this.#returning.get(call)?.();
-    this.#returning.delete(call);
-    if (this.#holder !== call) return;
-    clearTimeout(this.#turnTimer);
-    this.#holder = undefined;
-    this.#beginNext();
   }
 
   question(signal: AbortSignal, method = '', params: JsonObject = {}, last?: Exchange): Exchange | Promise<Exchange> {
@@ -320,7 +233,7 @@ export class QuestionAttribution implements Attribution {
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
     call.exchange = undefined;
     call.mayHaveAsked = call.state === 'running' || call.state === 'uncarrying';
-    if (call.mayHaveAsked) this.#keepTurn(call);
+    if (call.mayHaveAsked) this.#turns.keep(call);
     this.#move(call, 'abandoned');
     // No other call of the client may take the questions for its own when this one has ended.
     this.#takeQuestions(call);
@@ -349,7 +262,7 @@ export class QuestionAttribution implements Attribution {
     if (named) this.#waitSoon(call);
     else if (client.only) this.#takeQuestions(client.only);
     // Nobody knows whether the call with the turn waits for the answer, so others do not wait for it any longer.
-    else if (after > 0 && this.#holder?.client === client) this.#limitTurn(this.#holder);
+    else if (after > 0 && this.#turns.holder?.client === client) this.#turns.limit();
     const { signal, release } = joined(options?.signal, (client.over ??= abortController()).signal);
     options?.signal?.addEventListener('abort', () => this.#resume(question.asker));
     try {
@@ -367,14 +280,12 @@ export class QuestionAttribution implements Attribution {
   /** The server has taken a question back, so it continues the call at once. */
   #resume(call: Call | undefined): void {
     if (call?.state !== 'waiting') return;
-    this.#keepTurn(call);
+    this.#turns.keep(call);
     this.#move(call, 'running');
   }
 
   async #return(call: Call): Promise<void> {
-    // A server may run one call after another. Then the call whose turn it is ends only when this one has got its answer.
-    if (TURNS[this.#kindOf(call)] > 0)
-      await Promise.race([this.#takeTurn(call, this.#returning, call.exchange!), idlePause(LONG)]);
+    await this.#turns.resume(call, call.exchange!);
     // The call may have ended meanwhile.
     if (call.state === 'waiting') this.#move(call, 'running');
   }
@@ -386,14 +297,14 @@ export class QuestionAttribution implements Attribution {
       if (!Array.from(call.client.questions).some(({ asker }) => asker === call)) return;
       call.returns = undefined;
       this.#move(call, 'waiting');
-      this.#endTurn(call);
+      this.#turns.end(call);
     }, BURST);
   }
 
   /** Called when the server can no longer ask for the call. */
   #end(call: Call): void {
     clearTimeout(call.timer);
-    this.#endTurn(call);
+    this.#turns.end(call);
     if (!call.state) return;
     this.#move(call, undefined);
     const { client, mayHaveAsked } = call;
@@ -418,10 +329,10 @@ export class QuestionAttribution implements Attribution {
   /** The exchange through which a client is asked. Any of its calls that may ask has asked, or if there are none, any call. */
   #askThrough(client: Client): Exchange | undefined {
     for (const call of client.active === 0 ? [...client.quiet.values()] : []) {
-      this.#kinds.take(call.name);
+      this.#turns.forgetQuiet(call);
       this.#move(call, 'running');
     }
-    if (client.only) this.#kinds.add(client.only.name, 'asks');
+    if (client.only) this.#turns.learnAsks(client.only);
     return client.newest?.exchange;
   }
 
@@ -433,7 +344,7 @@ export class QuestionAttribution implements Attribution {
     this.#held.set(question, candidates);
     const timeoutError = (): RpcError => {
       const unknown = Array.from(candidates.values(), (each) => [...each]).flat();
-      for (const call of unknown) if (this.#kindOf(call) !== 'asks') this.#kinds.take(call.name);
+      for (const call of unknown) this.#turns.forgetQuiet(call);
       return refusal();
     };
     try {
