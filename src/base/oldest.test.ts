@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import { Oldest } from './oldest.ts';
 
 test('the oldest key comes first, also after all were deleted or the map was cleared', () => {
@@ -25,8 +24,7 @@ test('the oldest key comes first, also after all were deleted or the map was cle
 });
 
 test.each(['before', 'after'])('changes of the map keep no memory %s the first key was taken', async (when) => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const map = new Map<number, string>([[1, '']]);
   const oldest = new Oldest(map);
   if (when === 'after') map.delete(oldest.take()!);

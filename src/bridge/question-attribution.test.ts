@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { processorTime } from '../../test/support/processor-time.ts';
 import { deferred, settled } from '../../test/support/service.ts';
@@ -868,8 +867,7 @@ test('a cancelled call gives up its turn when the server has answered it', async
 });
 
 test.each(['new', 'quiet'])('a cancelled call of a %s tool leaves nothing in memory', async (name) => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'quiet');
   /** The connection keeps it until the server answers. */

@@ -1,8 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import type { LogMessage } from '../client/handlers.ts';
 import { logLine, Terminal } from './terminal.ts';
 
@@ -96,8 +95,7 @@ describe('a user', () => {
   });
 
   test('is not asked a question that was cancelled while it waited, and nothing keeps it in memory', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
+    const collect = garbageCollector();
     const { terminal, keys } = terminalOf();
     const first = terminal.exclusively(() => terminal.ask('first? ', signal), signal);
     const asked = vi.fn<(params: object) => void>();

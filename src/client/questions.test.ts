@@ -1,7 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -170,8 +169,7 @@ test('the response to a cancelled question does not wait for its handler, and th
 });
 
 test('answered questions leave nothing in memory', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const { ask, signal } = setUp({ onroots: () => [] });
   const heapAfter = async (count: number): Promise<number> => {
     for (let n = 0; n < count; n += 1) await ask('roots/list', {}, { signal: new AbortController().signal });

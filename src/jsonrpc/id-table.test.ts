@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import { IdTable } from './id-table.ts';
 
 test('holds any number of ids', () => {
@@ -79,8 +78,7 @@ test('finds nothing for the same id in another type', () => {
 });
 
 test('does not keep a deleted entry in memory', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const table = new IdTable<number, object>();
   const held = [1, 65].map((id) => {
     const value = {};

@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import { without } from '../jsonrpc/shape.ts';
 import { mockServer, type MockMiss, type MockServer, type MockServerOptions } from './mock-server.ts';
@@ -262,8 +261,7 @@ describe('a question', () => {
   });
 
   test('of a call that is cancelled leaves nothing in memory', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
+    const collect = garbageCollector();
     const { send, ask, received } = await client(await mocked(said));
     collect();
     const before = process.memoryUsage().heapUsed;

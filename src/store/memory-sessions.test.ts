@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import { sessionStoreSuite } from '../testing/contracts/session-store-suite.ts';
 import { IndexedSessions, memorySessionStore, type SessionTexts } from './memory-sessions.ts';
 import type { Place } from './session-index.ts';
@@ -246,8 +245,7 @@ test('a session makes room even if its texts cannot be removed now', async () =>
 });
 
 test('the texts of removed sessions take no memory', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const sessions = memorySessionStore({ maxRecordBytes: 1_000_000, maxSessions: 1 });
   collect();
   const before = process.memoryUsage().heapUsed;

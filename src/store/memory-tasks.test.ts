@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import { taskStoreSuite } from '../testing/contracts/task-store-suite.ts';
 import { IndexedTasks, memoryTaskStore, type KeptTask, type MemoryTaskStoreOptions } from './memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord } from './task-store.ts';
@@ -127,8 +126,7 @@ describe('in memory', () => {
   });
 
   test('removed tasks and their callers are forgotten', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
+    const collect = garbageCollector();
     const store = memoryTaskStore();
     const padding = 'x'.repeat(2000);
     collect();

@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { garbageCollector } from '../../test/support/garbage-collector.ts';
 import { meta, modernRequest } from '../../test/support/modern.ts';
 import { aborted, deferred, listening, scripted, settled } from '../../test/support/service.ts';
 import { hello, Peer, served } from '../../test/support/wire.ts';
@@ -454,8 +453,7 @@ test('a connection that failed to open is not closed with the others', async () 
 });
 
 test('an answer that waits for a slow reader is kept as text only', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const results: WeakRef<JsonObject>[] = [];
   const { service } = scripted({
     work: () => {

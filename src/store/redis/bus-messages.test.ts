@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
+import { garbageCollector } from '../../../test/support/garbage-collector.ts';
 import { BusMessages, type Contents } from './bus-messages.ts';
 
 const KEY = 'a state key of these tests';
@@ -124,8 +123,7 @@ test('10,000 senders are remembered, and the one that came first is forgotten fo
 });
 
 test('the numbers of many messages take no memory', () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const { sender, receiver } = pair();
   const read = (): unknown => {
     const { text, mac } = sender.write('b', containing('{}'));

@@ -2,9 +2,8 @@ import { createServer, request as httpRequest, type Server, type ServerResponse 
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { garbageCollector } from '../../../../test/support/garbage-collector.ts';
 import { POST_HEADERS, initialize } from '../../../../test/support/http.ts';
 import { deferred, scripted } from '../../../../test/support/service.ts';
 import type { Service } from '../../../core/exchange.ts';
@@ -325,8 +324,7 @@ test('closing a listener lets a slow reader finish reading', async () => {
 });
 
 test('a request in progress does not keep the bytes of its body', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const calls: HttpCall[] = [];
   const read = deferred<WeakRef<Uint8Array>>();
   const handle = (taken: HttpCall): void => {

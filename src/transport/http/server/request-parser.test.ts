@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { garbageCollector } from '../../../../test/support/garbage-collector.ts';
 import { MalformedRequest, RequestParser } from './request-parser.ts';
 
 interface Read {
@@ -226,8 +225,7 @@ test('a line feed that follows a body with a carriage return is refused', () => 
 });
 
 test('the beginning of a head does not keep the bytes in front of it', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const parser = new RequestParser(1024, { onhead: () => {}, ondata: () => {}, onend: () => {} });
   const push = (): WeakRef<ArrayBufferLike> => {
     const text = `POST / HTTP/1.1\r\n${HOST}content-length: 60000\r\n\r\n${'x'.repeat(60_000)}G`;

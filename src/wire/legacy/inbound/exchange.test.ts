@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test, vi } from 'vitest';
+import { garbageCollector } from '../../../../test/support/garbage-collector.ts';
 import { deferred, scripted, settled, unhandled } from '../../../../test/support/service.ts';
 import { opened } from '../../../../test/support/wire.ts';
 import type { Exchange } from '../../../core/exchange.ts';
@@ -50,8 +49,7 @@ test('a lost notification rejects for a handler that awaits it', async () => {
 });
 
 test('a long request keeps nothing of its answered questions', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   const signals: WeakRef<AbortSignal>[] = [];
   const go = deferred();
   const ask = async (exchange: Exchange): Promise<void> => {

@@ -1,7 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { garbageCollector } from '../../../../test/support/garbage-collector.ts';
 import { TestExchange, type TestExchangeOptions } from '../../../../test/support/exchange.ts';
 import { deferred, settled } from '../../../../test/support/service.ts';
 import { Peer } from '../../../../test/support/wire.ts';
@@ -216,8 +215,7 @@ describe('calls', () => {
   });
 
   test('leave nothing in memory if they are cancelled and the server never answers', async () => {
-    setFlagsFromString('--expose-gc');
-    const collect = runInNewContext('gc') as () => void;
+    const collect = garbageCollector();
     const { server, start } = await ready();
     const cancelled = async (): Promise<WeakRef<TestExchange>> => {
       const { exchange, result } = await start('tools/call');

@@ -1,8 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
+import { garbageCollector } from '../../../../../test/support/garbage-collector.ts';
 import { Events, TestHttp, TestSession } from '../../../../../test/support/http.ts';
 import { deferred, scripted, settled } from '../../../../../test/support/service.ts';
 import { Method } from '../../../../protocol/methods.ts';
@@ -189,8 +188,7 @@ describe('not revived is', () => {
 });
 
 test('a session keeps no other headers of the request that revived it', async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
+  const collect = garbageCollector();
   // It keeps nothing itself.
   const service: Service = () => Promise.resolve({ capabilities, serverInfo });
   await using http = await listen({ port: 0, sessionKey, onsession: (transport) => serve(service, transport) });
