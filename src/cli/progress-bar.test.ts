@@ -1,5 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Progress } from '../client/handlers.ts';
+import { scrubber } from '../auth/scrub.ts';
+import { scrubWith } from './print-status.ts';
 import { ProgressBar } from './progress-bar.ts';
 
 class Screen {
@@ -39,6 +41,20 @@ test.each<[Progress, string]>([
   const screen = new Screen();
   new ProgressBar(screen).show(progress);
   expect(screen.shown).toEqual([line]);
+});
+
+test.each([80, 20])('shows no secret on a terminal of %i columns', (columns) => {
+  scrubWith(scrubber(['sk-planted-secret']));
+  try {
+    const screen = new Screen(true, columns);
+    const bar = new ProgressBar(screen);
+    bar.show({ progress: 1, message: 'with sk-planted-secret' });
+    expect(screen.text).toMatch(/with \[redac/);
+    bar.status('uses sk-planted-secret');
+    expect(screen.text).toBe(screen.text.replaceAll('sk-', ''));
+  } finally {
+    scrubWith(scrubber([]));
+  }
 });
 
 test('a line is never wider than the terminal', () => {

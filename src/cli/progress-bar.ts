@@ -1,4 +1,5 @@
 import type { Progress } from '../client/handlers.ts';
+import { shown } from './print-status.ts';
 import { cut, oneLine } from './screen.ts';
 
 /** The terminal on which a bar is drawn. */
@@ -52,8 +53,8 @@ export class ProgressBar {
 
   #draw(line: string): void {
     if (this.#screen.isTTY !== true) return;
-    // A terminal without a size reports 0.
-    this.#line = cut(line, (this.#screen.columns || 80) - 1);
+    // Before the cut, which could leave a part of a secret. A terminal without a size reports 0.
+    this.#line = cut(shown(line), (this.#screen.columns || 80) - 1);
     const wait = this.#drawnAt + INTERVAL - performance.now();
     if (wait <= 0) this.#write();
     else this.#later ??= setTimeout(() => this.#write(), wait).unref();
