@@ -29,6 +29,6 @@ Examples:
   everwire export session.mcpcap --as curl | sh
 
 Exit codes: 0 success, 1 the export could not be written, 2 wrong usage, or the
-file is not a recording.`,
+file is not a recording, 130 interrupted.`,
     );
 }

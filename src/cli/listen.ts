@@ -1,5 +1,4 @@
 import type { Change } from '../client/handlers.ts';
-import { waitFor } from '../base/wait.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
@@ -49,7 +48,7 @@ export function listen(uris: readonly string[], flags: ListenFlags): Work {
       if (!enough.signal.aborted) throw thrown;
     }
     if (unread) throw new Failure(ExitCode.Refused, 'nobody reads the output: more than 10,000 changes wait');
-    await waitFor(written, { signal });
+    await written;
     signal.throwIfAborted();
     if (error) throw error;
   };

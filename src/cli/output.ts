@@ -6,9 +6,11 @@ import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { fileProblem } from '../base/file-problem.ts';
 import { printable, printableLine } from '../base/printable.ts';
+import { waitFor } from '../base/wait.ts';
 import { shown } from './print-status.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { bytes, oneLine, wordsOf } from './screen.ts';
+import { endSignal } from './shutdown.ts';
 import { table } from './table.ts';
 
 export interface OutputFlags {
@@ -126,13 +128,15 @@ export class Output {
     return this.text(`[${oneLine(mimeType)}, ${bytes(data.length)}, written to ${file}]`);
   }
 
+  /** A reader that does not read must not keep the process, so the wait ends with the process. */
   #write(data: string | Buffer): Promise<void> {
-    return new Promise((resolve, reject) => {
+    const written = new Promise<void>((resolve, reject) => {
       this.#stdout.write(data, (error) => {
         if (!error || isReaderGone(error)) return resolve();
         reject(new Failure(ExitCode.Refused, `cannot write the output: ${fileProblem(error)}`, { cause: error }));
       });
     });
+    return waitFor(written, { signal: endSignal });
   }
 }
 

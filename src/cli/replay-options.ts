@@ -78,7 +78,8 @@ Examples:
   everwire compare before.mcpcap after.mcpcap
   everwire compare before.mcpcap after.mcpcap --ignore /structuredContent/time
 
-${EXIT_CODES}.`,
+${EXIT_CODES},
+130 interrupted.`,
   );
 }
 

@@ -1,13 +1,21 @@
+import { ExitCode, Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
 
 type Release = () => Promise<void>;
 
 const releases: Release[] = [];
+const lastReleases: Release[] = [];
 let stopping: Promise<void> | undefined;
+const ending = new AbortController();
+
+/** Fires when the process is about to end. Its reason is a `Failure`. */
+export const endSignal: AbortSignal = ending.signal;
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 let onsignal = (_signal: NodeJS.Signals): void => {
   if (stopping) process.exit(process.exitCode || 1);
+  // What runs until a signal ends it has something to release. Without that, the command has not done its work.
+  if (releases.length === 0) process.exitCode ??= ExitCode.Interrupted;
   void stop();
 };
 
@@ -51,7 +59,7 @@ export function atEnd(release: Release): void {
 
 /** Adds a release function that runs after those of `atEnd`. */
 export function atLast(release: Release): void {
-  releases.push(release);
+  lastReleases.push(release);
 }
 
 /** Whether the process is ending. What fails from now on fails because of that. */
@@ -62,16 +70,19 @@ export function isStopping(): boolean {
 /** Releases everything and ends the process, with `process.exitCode`. */
 export function stop(): Promise<void> {
   stopping ??= releaseAll().finally(() => process.exit());
+  ending.abort(new Failure(ExitCode.Interrupted, 'interrupted'));
   return stopping;
 }
 
 async function releaseAll(): Promise<void> {
-  for (const release of releases) {
-    try {
-      await release();
-    } catch (error) {
-      printStatus((error as Error).message);
-      process.exitCode = 1;
+  for (const list of [releases, lastReleases]) {
+    for (const release of list) {
+      try {
+        await release();
+      } catch (error) {
+        printStatus((error as Error).message);
+        process.exitCode = 1;
+      }
     }
   }
 }

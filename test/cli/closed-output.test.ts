@@ -1,6 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/command-line.ts';
 import { programs, root, startNode, type RunningProcess } from '../support/process.ts';
 
 let running: RunningProcess | undefined;
@@ -55,4 +58,42 @@ test.skipIf(!existsSync('/dev/full')).each([
   });
   const problem = 'everwire: cannot write the output: no space is left on the disk\n';
   expect({ status, stderr }).toEqual({ status: 1, stderr: problem });
+});
+
+/** A server whose tool returns more text than a pipe takes. */
+const LARGE = `
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const server = { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'large', version: '1' } };
+  const result =
+    method === 'initialize' ? server
+    : method === 'tools/list' ? { tools: [{ name: 'large', inputSchema: { type: 'object' } }] }
+    : { content: [{ type: 'text', text: 'x'.repeat(2 ** 21) }] };
+  const answer = method === 'server/discover' ? { error: { code: -32601, message: 'unknown' } } : { result };
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));
+});`;
+
+test('a signal ends a command whose output is not read, and its exit code is 130', async () => {
+  const file = path.join(temporaryFolder(), 'large.mcpcap');
+  for (const words of [
+    ['call', 'large', '--record', file, '--', process.execPath, '-e', LARGE],
+    ['export', file, '--as', 'vitest'],
+  ]) {
+    const child = spawn(process.execPath, [...programs.everwire, ...words], { stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(child.stdout, 'readable');
+    child.kill('SIGTERM');
+    // Nobody reads, so the end of stdout is not seen.
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    child.stdout.destroy();
+  }
+});
+
+test('a signal before a command has begun is no success', async () => {
+  running = startNode([...programs.everwire, 'call', 'none', '--args-json', '-', ...features]);
+  // Without an end of stdin, it waits there.
+  running.child.stdin!.write('{'.repeat(2 ** 20));
+  await once(running.child.stdin!, 'drain');
+  running.child.kill('SIGTERM');
+  expect(await running.exited).toEqual({ code: 130, signal: null });
 });
