@@ -25,6 +25,12 @@ const MAX_REJECTED = 2;
 const YOUNG = 10_000;
 /** Maximum number of scope sets with a step-up count. */
 const MAX_COUNTED = 100;
+/**
+ * The most logins that may begin within `LOGIN_PERIOD`, in milliseconds. A server needs no call of the user to demand one:
+ * it can also refuse the answers to its own requests, or end its stream when a token expires.
+ */
+const MAX_LOGINS = 10;
+const LOGIN_PERIOD = 600_000;
 
 /**
  * Gets access tokens for one server by OAuth 2.1, following the authorization pages of 2025-03-26 to 2026-07-28. Tokens
@@ -47,6 +53,8 @@ class OAuth implements Authorizer {
   /** Number of active user logins. */
   #logins = 0;
   #loginActiveUntil = 0;
+  /** When the last logins began, in the units of `performance.now()`. */
+  readonly #loginTimes: number[] = [];
 
   constructor(options: OAuthOptions) {
     const { redirect, clientCredentials, assertion, client, scopes = [], maxStepUps = 2 } = options;
@@ -160,7 +168,23 @@ class OAuth implements Authorizer {
     }));
   }
 
-  /** Wraps a redirect handler to record when a login is active. */
+  /** Otherwise a hostile server could open the user's browser again and again. */
+  #countLogin(): void {
+    const now = performance.now();
+    const [oldest = now] = this.#loginTimes;
+    if (this.#loginTimes.length === MAX_LOGINS) {
+      const rest = oldest + LOGIN_PERIOD - now;
+      if (rest > 0) {
+        const { origin } = this.#credentials!.endpoint;
+        const what = `${origin} required ${MAX_LOGINS} logins within ${LOGIN_PERIOD / 60_000} minutes`;
+        throw new OAuthError('rejected', `${what}; the next one is possible in ${Math.ceil(rest / 1000)} s`);
+      }
+      this.#loginTimes.shift();
+    }
+    this.#loginTimes.push(now);
+  }
+
+  /** Wraps a redirect handler to limit the logins, and to record when one is active. */
   #recorded(redirect: RedirectHandler): RedirectHandler {
     return {
       start: async (...given) => {
@@ -169,6 +193,7 @@ class OAuth implements Authorizer {
           redirectUri: login.redirectUri,
           ...(login.returned && { returned: () => login.returned!() }),
           authorize: async (request) => {
+            this.#countLogin();
             this.#logins += 1;
             try {
               return await login.authorize(request);
