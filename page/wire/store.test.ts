@@ -171,6 +171,47 @@ test('a filter stops after any large record if it takes long, so that the page c
   expect(world.shown).toEqual(['request 1', 'request 2', 'request 3']);
 });
 
+test('a filter for the state of calls shows a request when its answer comes, even if nothing follows', async () => {
+  const world = new World();
+  const send = world.connect(STDIO);
+  world.view.setFilter('state:done');
+  send('c>s', message({ id: 1, method: 'ping' }));
+  await world.read();
+  send('s>c', message({ id: 1, result: {} }));
+  await world.read();
+  await vi.waitFor(() => expect(world.shown).toEqual(['request 1', 'result 1']));
+});
+
+test('a filter that runs again keeps its rows until it has seen all records, and ends although others come', async () => {
+  const world = new World();
+  const send = world.connect(STDIO);
+  const call = (id: number): void => {
+    send('c>s', message({ id, method: 'ping', params: { text: 'x'.repeat(300_000) } }));
+    send('s>c', message({ id, result: {} }));
+  };
+  for (const id of [1, 2, 3]) call(id);
+  await world.read();
+  world.view.setFilter('state:done ping or kind:result');
+  await vi.waitFor(() => expect(world.shown).toHaveLength(6));
+  let now = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 300));
+  onTestFinished(() => clock.mockRestore());
+  for (let id = 4; id < 40 && world.shown.length < 12; id += 1) {
+    call(id);
+    await world.read();
+    expect(world.shown.slice(0, 6)).toEqual([
+      'request 1',
+      'result 1',
+      'request 2',
+      'result 2',
+      'request 3',
+      'result 3',
+    ]);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  expect(world.shown.length).toBeGreaterThanOrEqual(12);
+});
+
 test('a call leads to the other side of a bridge only if one call can be meant', async () => {
   const world = new World();
   const client = world.connect({ protocol: 'stdio', role: 'server' });

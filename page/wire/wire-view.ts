@@ -9,7 +9,7 @@ import { sizeOf, type WireRecord } from './wire-record.ts';
 const SLICE_MS = 50;
 /** How much text a filter may read until it looks at the clock. Bytes. */
 const MAX_READ = 256 * 1024;
-/** A span changes after its records were added. A filter that depends on spans runs again after this time. */
+/** Spans and findings change after their records were added. A filter that depends on them runs again after this time. */
 const AGAIN_MS = 250;
 
 /** Which records of a store are shown, and which one is selected. */
@@ -30,6 +30,8 @@ export class WireView {
   readonly mistake = computed(() => this.#parsed.value.mistake);
   readonly #parsed = computed(() => parse(this.filter.value));
   #rows: WireRecord[] = [];
+  /** The rows that the filter finds. If it runs again, they are shown when it has seen all records. */
+  #found = this.#rows;
   #dropped = 0;
   #predicate: Predicate = () => true;
   /** The last filter without mistakes. */
@@ -40,9 +42,9 @@ export class WireView {
   #readsFindings = false;
   /** The number of the last record that the filter saw. */
   #seen = 0;
-  #ranAt = 0;
   #read = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #again: ReturnType<typeof setTimeout> | undefined;
 
   /** @param findingsAt what the linter found in a record. Default: nothing. */
   constructor(store: RecordStore, findingsAt: (n: number) => readonly FilterFinding[] = () => []) {
@@ -138,13 +140,24 @@ export class WireView {
 
   /** Shows what was added to the store. */
   update(): void {
-    if (this.#readsSpans && performance.now() - this.#ranAt > AGAIN_MS) this.#restart();
-    else if (this.#timer === undefined) this.#run();
+    if (this.#timer === undefined) this.#run();
+    if (this.#readsSpans) this.#runAgainSoon();
   }
 
   /** To be called when there are new findings, which come after their records. */
   updateFindings(): void {
-    if (this.#readsFindings) this.#restart();
+    if (this.#readsFindings) this.#runAgainSoon();
+  }
+
+  #runAgainSoon(): void {
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined;
+      // What changes while it runs may be at a record that it has seen.
+      if (this.isBusy) return this.#runAgainSoon();
+      this.#seen = 0;
+      this.#found = [];
+      this.#run();
+    }, AGAIN_MS);
   }
 
   #restart(): void {
@@ -157,10 +170,10 @@ export class WireView {
     this.#readsFindings = /lint|rule/i.test(this.#inUse);
     this.#layers = namesLayers(this.#inUse) ? undefined : layersOf(this.groups.value);
     this.#seen = 0;
-    this.#ranAt = performance.now();
     clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#rows = [];
+    clearTimeout(this.#again);
+    this.#timer = this.#again = undefined;
+    this.#found = this.#rows = [];
     this.#dropped = 0;
     this.#run();
   }
@@ -172,12 +185,12 @@ export class WireView {
     const limit = this.pausedAt.value ?? Infinity;
     const until = performance.now() + SLICE_MS;
     const oldest = records[0]?.n ?? 0;
-    if ((this.#rows[0]?.n ?? oldest) < oldest)
-      this.#dropped += this.#rows.splice(0, firstFrom(this.#rows, oldest)).length;
+    if (this.#found !== this.#rows) forget(this.#found, oldest);
+    this.#dropped += forget(this.#rows, oldest);
     for (let at = firstFrom(records, this.#seen + 1); at < records.length; at += 1) {
       const record = records[at]!;
       if (record.n > limit) break;
-      if (this.#matches(record)) this.#rows.push(record);
+      if (this.#matches(record)) this.#found.push(record);
       this.#seen = record.n;
       if (at % 256 !== 0 && this.#read < MAX_READ) continue;
       this.#read = 0;
@@ -186,6 +199,7 @@ export class WireView {
         break;
       }
     }
+    if (!this.isBusy) this.#rows = this.#found;
     this.version.value += 1;
   }
 
@@ -204,6 +218,11 @@ export class WireView {
     const more = { findings, side: this.#store.sideOf(record.conn) };
     return spans.some((span) => this.#predicate(recordSubject(record, span, text, more)));
   }
+}
+
+/** Removes the rows before a record, and returns how many. */
+function forget(rows: WireRecord[], oldest: number): number {
+  return (rows[0]?.n ?? oldest) < oldest ? rows.splice(0, firstFrom(rows, oldest)).length : 0;
 }
 
 function parse(filter: string): { predicate?: Predicate; mistake?: FilterError } {
