@@ -119,7 +119,11 @@ function useFollow(box: { current: HTMLDivElement | null }, view: WireView, heig
     const element = box.current!;
     // More than the height of the grid: the browser then scrolls to its end.
     if (view.follow.value) element.scrollTop = (view.rows.length + 2) * ROW;
-    else element.scrollTop -= Math.max(0, view.dropped - dropped.current) * ROW;
+    else if (view.dropped > dropped.current) {
+      // The grid is shorter now, so the browser may have scrolled it to its end.
+      const top = Math.max(before.current, element.scrollTop);
+      element.scrollTop = top - (view.dropped - dropped.current) * ROW;
+    }
     dropped.current = view.dropped;
     before.current = element.scrollTop;
   }, [box, view, view.version.value, view.follow.value, height]);

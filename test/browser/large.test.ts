@@ -29,6 +29,40 @@ describeInBrowser('the Wire screen stays usable', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('while the oldest records are forgotten: the rows in sight stay', async () => {
+    const capture = new Capture();
+    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
+    const fill = (newest: number): void => {
+      while (capture.newest < newest) tap.bytes('c>s', Buffer.from('{"jsonrpc":"2.0","method":"x/y"}\n'));
+    };
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    for (const [newest, shown] of [
+      [90_000, / of 90,/],
+      [104_600, / of 104,/],
+    ] as const) {
+      fill(newest);
+      await expect.poll(() => page.getByText(shown).count()).toBe(1);
+    }
+    await wire.grid.evaluate((grid) => {
+      grid.scrollTop -= 2400;
+    });
+    const topRow = (): Promise<string> =>
+      wire.grid.evaluate((grid) => {
+        const { left, top } = grid.getBoundingClientRect();
+        return document
+          .elementFromPoint(left + 5, top + 100)!
+          .closest('.wire-row')!
+          .querySelector('.w-n')!.textContent;
+      });
+    await expect.poll(topRow).toMatch(/^104\d{3}$/);
+    const before = await topRow();
+    fill(105_600);
+    await expect.poll(() => page.getByText(/ of 100,/).count()).toBe(1);
+    expect(await topRow()).toBe(before);
+    expect(misdeeds).toEqual([]);
+  });
+
   test('while thousands of messages come at once: none is lost', async () => {
     const capture = new Capture();
     const { page, misdeeds } = await openPage(browser(), { capture });
