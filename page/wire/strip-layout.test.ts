@@ -34,6 +34,11 @@ test('everything stays inside, however many spans and breaks there are', () => {
   }
 });
 
+test('a call that begins after the end of all others, because the clock went back, is laid out too', () => {
+  const { bars } = layOut([span(100, 50), span(200, 60)], 0, 320, 2);
+  expect(bars).toHaveLength(2);
+});
+
 test('nothing is nothing', () => {
   expect(layOut([], 0, 320, 2)).toEqual({ bars: [], breaks: [] });
 });

@@ -44,7 +44,8 @@ export function layOut(spans: readonly Span[], now: number, width: number, lanes
   let at = 0;
   let left = 0;
   for (const span of spans) {
-    while (span.start > busy[at]!.end) {
+    // In a recording, the times of records may go back: a call may begin after the end of all.
+    while (at < busy.length - 1 && span.start > busy[at]!.end) {
       left += (busy[at]!.end - busy[at]!.start) * scale + BREAK;
       breaks.push(Math.round(left - BREAK / 2));
       at += 1;
