@@ -215,7 +215,8 @@ export class WireView {
     // A batch is shown if one of its messages would be.
     const spans = record.spans.length === 0 ? [undefined] : record.spans;
     const findings = this.#readsFindings ? this.#findingsAt(record.n) : undefined;
-    const more = { findings, side: this.#store.sideOf(record.conn) };
+    const tested = spans.length > 1 ? new Map<object, boolean>() : undefined;
+    const more = { findings, side: this.#store.sideOf(record.conn), tested };
     return spans.some((span) => this.#predicate(recordSubject(record, span, text, more)));
   }
 }

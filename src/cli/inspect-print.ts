@@ -85,8 +85,8 @@ class Messages {
     const text = 'dir' in record && record.layer !== 'bytes' ? this.#textOf(record) : () => undefined;
     const spans = this.#spans.add(record, text);
     if (record.layer === 'message') {
-      const more = { side: this.#sideOf(conn) };
       const found = spans.length === 0 ? [undefined] : spans;
+      const more = { side: this.#sideOf(conn), tested: new Map<object, boolean>() };
       yield { line: lineOf(record, spans), subjects: found.map((span) => recordSubject(record, span, text, more)) };
     }
     if (record.layer === 'close') for (const dir of ['c>s', 's>c', 'stderr']) this.#bytes.drop(`${conn} ${dir}`);

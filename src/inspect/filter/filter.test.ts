@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { importsOf } from '../../../scripts/imports.ts';
 import { complete } from './complete.ts';
 import { FilterError, parseFilter } from './parse.ts';
@@ -329,6 +329,25 @@ test('records and spans of a capture can be filtered', () => {
   const lone = recordSubject({ n: 1, t: 0, layer: 'gap' }, undefined, () => undefined);
   expect(parseFilter('layer:gap -dur<1s -size<1k -method:*')(lone)).toBe(true);
   expect(parseFilter('dur<1s')(spanSubject({ ...span!, end: undefined }))).toBe(false);
+});
+
+test('the text and the findings of a batch are tested once, although it has many messages', () => {
+  const text = vi.fn<() => string>(() => JSON.stringify([1, 2, 3].map((id) => ({ id, method: 'ping' }))));
+  const batch = { n: 1, t: 0, conn: 1, layer: 'message', dir: 'c>s', kind: 'batch' };
+  const spans = new Spans().add(batch, text);
+  const findings = [{ rule: 'a', severity: 'warning' }];
+  const readFindings = vi.spyOn(findings, 'map');
+  const matches = (filter: string): readonly boolean[] => {
+    const predicate = parseFilter(filter);
+    const more = { findings, tested: new Map<object, boolean>() };
+    return spans.map((span) => predicate(recordSubject(batch, span, text, more)));
+  };
+  text.mockClear();
+  expect(matches('"id" id:2')).toEqual([false, true, false]);
+  expect(matches('body:$.id=2 or ping')).toEqual([true, true, true]);
+  expect(text).toHaveBeenCalledTimes(3);
+  expect(matches('lint:warning -rule:b')).toEqual([true, true, true]);
+  expect(readFindings).toHaveBeenCalledTimes(2);
 });
 
 test('nothing here imports what only Node has', () => {

@@ -9,6 +9,20 @@ import { piecesOf } from './tokens.ts';
 /** Whether a filter shows a record or a span. */
 export type Predicate = (subject: FilterSubject) => boolean;
 
+/**
+ * A term that tests what all messages of a batch have in common. A batch may be large and have thousands of messages, so it
+ * is tested once.
+ */
+export function onceForBatch(term: Predicate): Predicate {
+  return (subject) => {
+    const known = subject.tested?.get(term);
+    if (known !== undefined) return known;
+    const result = term(subject);
+    subject.tested?.set(term, result);
+    return result;
+  };
+}
+
 /** Where the value of a term is in its filter. */
 interface Value {
   readonly filter: string;
@@ -47,9 +61,9 @@ export const KEYS: ReadonlyMap<string, Key> = new Map<string, Key>([
   ['kind', textKey('kind:error', ({ kind }) => kind, ['request', 'notification', 'result', 'error', 'batch'])],
   ['state', textKey('state:open', ({ state }) => state, STATES)],
   ['header', { operators: IS, example: 'header:mcp-name', predicate: headerPredicate }],
-  ['lint', textKey('lint:error', ({ findings }) => findings?.map(({ severity }) => severity), SEVERITIES)],
-  ['rule', textKey('rule:result-object', ({ findings }) => findings?.map(({ rule }) => rule))],
-  ['body', { operators: IS, example: 'body:$.params.name=x', predicate: bodyPredicate }],
+  ['lint', batchKey(textKey('lint:error', ({ findings }) => findings?.map(({ severity }) => severity), SEVERITIES))],
+  ['rule', batchKey(textKey('rule:result-object', ({ findings }) => findings?.map(({ rule }) => rule)))],
+  ['body', batchKey({ operators: IS, example: 'body:$.params.name=x', predicate: bodyPredicate })],
   ['conn', textKey('conn:1', ({ conn }) => conn)],
   ['side', textKey('side:client', ({ side }) => side, ['client', 'server', 'app'])],
   ['id', textKey('id:7', ({ id }) => id)],
@@ -73,6 +87,10 @@ function textKey(
     };
   };
   return { operators: IS, example, values, predicate };
+}
+
+function batchKey(key: Key): Key {
+  return { ...key, predicate: (value, operator) => onceForBatch(key.predicate(value, operator)) };
 }
 
 type Units = Readonly<Record<string, number>>;

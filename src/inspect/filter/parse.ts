@@ -1,6 +1,6 @@
 import { suggestion } from '../../base/nearest.ts';
 import { FilterError } from './error.ts';
-import { KEYS, type Predicate } from './keys.ts';
+import { KEYS, onceForBatch, type Predicate } from './keys.ts';
 import { containing } from './pattern.ts';
 import { piecesOf, tokensOf, type Token } from './tokens.ts';
 
@@ -156,8 +156,8 @@ function textPredicate(filter: string, start: number, end: number): Predicate {
     .join('');
   if (text === '') throw new FilterError('Write something between the quotes', start, end);
   const contains = containing(text);
-  return (subject) => {
+  return onceForBatch((subject) => {
     const own = subject.text?.();
     return own !== undefined && contains(own);
-  };
+  });
 }

@@ -31,6 +31,8 @@ export interface FilterSubject {
   readonly text?: (() => string | undefined) | undefined;
   /** What the text of a message stands for, if it need not be parsed for that. */
   readonly json?: object | undefined;
+  /** For the messages of a batch: what the terms that test its text or its findings have found. */
+  readonly tested?: Map<object, boolean> | undefined;
 }
 
 /** A finding as a filter sees it. */
@@ -55,7 +57,7 @@ export function recordSubject(
   { layer, conn, dir, kind, id, method, range }: AnyRecord,
   span: Span | undefined,
   text: () => string | undefined,
-  more: Pick<FilterSubject, 'findings' | 'side'> = {},
+  more: Pick<FilterSubject, 'findings' | 'side' | 'tested'> = {},
 ): FilterSubject {
   const { id: spanId, method: spanMethod, tool, state, dur } = span ? spanSubject(span) : {};
   // A notification that belongs to a call keeps its own method.
