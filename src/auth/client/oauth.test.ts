@@ -812,6 +812,20 @@ describe('an expired token', () => {
     expect(world.tokens).toBe(2);
   });
 
+  test('is requested at most twice within 10 seconds if the server never accepts it', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const world = new OAuthWorld();
+    const authorizer = world.authorizer();
+    const refused = (): Promise<void> =>
+      expect(send(authorizer, accepts())).rejects.toMatchObject({ code: 'rejected' });
+    for (let n = 0; n < 20; n++) await refused();
+    expect(world.tokens).toBe(2);
+    vi.setSystemTime(Date.now() + 10_000);
+    for (let n = 0; n < 20; n++) await refused();
+    expect(world.tokens).toBe(4);
+  });
+
   test.each(['memory', 'files'])(
     'is refreshed by one of several authorizers that share a store in %s',
     async (kind) => {

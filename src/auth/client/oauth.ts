@@ -20,7 +20,10 @@ import { covers, scopesIn } from './scopes.ts';
 import { MemoryTokenStore } from './token-store.ts';
 import type { RedirectHandler } from './redirect.ts';
 
-/** Fail after this many refusals of new tokens in a row. A token is new for `YOUNG` milliseconds. */
+/**
+ * Fail after this many refusals of new tokens in a row, and request no other token while the last one is new: for `YOUNG`
+ * milliseconds. Otherwise a hostile server could cause any number of requests to an authorization server.
+ */
 const MAX_REJECTED = 2;
 const YOUNG = 10_000;
 /** Maximum number of scope sets with a step-up count. */
@@ -131,14 +134,13 @@ class OAuth implements Authorizer {
 
   /** Fails if the server repeatedly refuses new tokens: another new token would not help. */
   #countRejection({ held, endpoint }: Credentials): void {
-    if (!held || held.rejected) return;
-    held.rejected = true;
+    if (!held) return;
     const young = held.issuedAt !== undefined && Date.now() - held.issuedAt < YOUNG;
-    this.#rejected = young ? this.#rejected + 1 : 0;
-    if (this.#rejected < MAX_REJECTED) return;
-    this.#rejected = 0;
-    held.rejected = false;
-    throw new OAuthError('rejected', `${endpoint.origin} refuses the access tokens that were issued for it`);
+    if (!young) this.#rejected = 0;
+    else if (!held.rejected) this.#rejected += 1;
+    held.rejected = true;
+    if (this.#rejected >= MAX_REJECTED)
+      throw new OAuthError('rejected', `${endpoint.origin} refuses the access tokens that were issued for it`);
   }
 
   /** 2026-07-28, basic/authorization: Step-Up Authorization Flow, 4. */
