@@ -39,6 +39,17 @@ test('a task of 2026-07-28 is asked for as often as its server wants, until it e
   expect(sent).toHaveLength(2);
 });
 
+test('a hundred of its questions are open at a time, and others follow', async () => {
+  const inputRequests = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`q${at}`, {}]));
+  const asking = { ...CREATED, status: 'input_required', inputRequests };
+  const { send } = server(['tasks/update', result({})], ['tasks/get', result(asking)]);
+  const task = new FollowedTask(asking, 'tool x', send);
+  expect(Object.keys(task.view.value.questions)).toHaveLength(100);
+  await task.answer('q0', { action: 'decline' });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(Object.keys(task.view.value.questions).at(-1)).toBe('q100');
+});
+
 test('its questions are answered with tasks/update, and asked once', async () => {
   const question = { method: 'elicitation/create', params: { message: 'Name?' } };
   const waiting = result({ taskId: 't1', status: 'input_required', inputRequests: { q1: question } });

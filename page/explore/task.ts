@@ -10,6 +10,8 @@ const MIN_INTERVAL = 250;
 const MAX_INTERVAL = 60_000;
 /** How many `tasks/get` in a row may fail. */
 const MAX_FAILURES = 5;
+/** The most questions that are open at a time. Others follow when these are answered. */
+const MAX_QUESTIONS = 100;
 
 /** What a task looks like. */
 export interface TaskView {
@@ -176,7 +178,7 @@ function viewOf(id: string, task: JsonObject, answered: ReadonlySet<string>): Ta
     id,
     status: STATUSES.has(status) ? (status as TaskStatus) : 'working',
     ...(typeof statusMessage === 'string' && { message: statusMessage }),
-    questions: Object.fromEntries(open),
+    questions: Object.fromEntries(open.slice(0, MAX_QUESTIONS)),
     ...(outcome && { outcome }),
   };
 }
