@@ -11,7 +11,7 @@ import { FramesTab } from './frames-tab.tsx';
 import { HttpTab } from './http-tab.tsx';
 import { MessageTab } from './message-tab.tsx';
 import type { RecordStore } from './record-store.ts';
-import { otherSideOf } from './related.ts';
+import { otherSideOf, Requests } from './related.ts';
 import { summaryOf } from './summary.ts';
 import { TimingTab } from './timing-tab.tsx';
 import type { WireRecord } from './wire-record.ts';
@@ -37,10 +37,10 @@ export function Detail({ record, store, lint, view, started, actions }: DetailPr
   const { n, spans } = record;
   const { kind, what, name } = summaryOf(record, store);
   const shown = spans.slice(0, MAX_CALLS);
-  const others = useMemo(
-    () => shown.map((span) => otherSideOf(span, store)?.records[0]),
-    [record, shown.map(({ state }) => state).join()],
-  );
+  const others = useMemo(() => {
+    const requests = new Requests(store);
+    return shown.map((span) => otherSideOf(span, store, requests)?.records[0]);
+  }, [record, shown.map(({ state }) => state).join()]);
   const select = (each: WireRecord): void => view.select(each);
   const content = {
     Message: () => <MessageTab record={record} store={store} />,

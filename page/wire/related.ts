@@ -1,7 +1,10 @@
 import type { Span } from '../../src/inspect/spans/span.ts';
 import type { RequestId } from '../../src/jsonrpc/message.ts';
 import type { RecordStore } from './record-store.ts';
-import type { WireRecord } from './wire-record.ts';
+import { sizeOf, type WireRecord } from './wire-record.ts';
+
+/** How much text of requests is read to find the other side of calls. Bytes. */
+const MAX_READ = 4 * 1024 * 1024;
 
 /** The message of a record: itself, or the one in its bytes. */
 export function messageOf(record: WireRecord, store: RecordStore): WireRecord | undefined {
@@ -48,18 +51,25 @@ export function exchangesOf(record: WireRecord, store: RecordStore): readonly Ex
 /**
  * The same call on the other side of a bridge. Only if it is certain: it has the same method and parameters, it ran
  * while the first ran, and no other call of either side could be meant.
+ *
+ * @param requests of the store. Several calls may share them.
  */
-export function otherSideOf(span: Span, store: RecordStore): Span | undefined {
-  const role = store.openOf(span.conn)?.role;
-  if (role === undefined || !store.hasBothSides) return undefined;
-  const spans = [...store.spans.all()].filter((each) => each.method === span.method && each.dir === span.dir);
-  const identity = identityOf(span, store);
+export function otherSideOf(span: Span, store: RecordStore, requests = new Requests(store)): Span | undefined {
+  const roleOf = ({ conn }: Span): string | undefined => store.openOf(conn)?.role;
+  if (roleOf(span) === undefined || !store.hasBothSides) return undefined;
+  const { method, dir, tool } = span;
+  const spans = [...store.spans.all()].filter(
+    (each) => each.method === method && each.dir === dir && each.tool === tool,
+  );
+  const identity = requests.identityOf(span);
   if (identity === undefined) return undefined;
-  const same = spans.filter((each) => identityOf(each, store) === identity);
   const candidates = (one: Span): Span[] =>
-    same.filter((each) => store.openOf(each.conn)?.role !== store.openOf(one.conn)?.role && isDuring(one, each));
+    spans.filter(
+      (each) => roleOf(each) !== roleOf(one) && isDuring(one, each) && requests.identityOf(each) === identity,
+    );
   const [other, ...more] = candidates(span);
-  return other && more.length === 0 && candidates(other).length === 1 ? other : undefined;
+  const isOnly = other && more.length === 0 && candidates(other).length === 1;
+  return isOnly && !requests.wereTooLarge ? other : undefined;
 }
 
 /** Whether one of two calls ran completely while the other ran. */
@@ -73,16 +83,33 @@ interface Request {
   readonly params?: object;
 }
 
-/** The parameters of a call, without `_meta`, which each side has its own. Undefined if they are not known. */
-function identityOf({ id, records: [n = 0] }: Span, store: RecordStore): string | undefined {
-  const record = store.find(n);
-  const text = record && store.text(record);
-  if (text === undefined) return undefined;
-  try {
-    const messages = [JSON.parse(text) as Request | readonly Request[]].flat();
-    const { params } = messages.find((each) => messages.length === 1 || each.id === id)!;
-    return JSON.stringify({ ...params, _meta: undefined });
-  } catch {
-    return undefined;
+/** The requests of calls, as far as reading them takes little time. */
+export class Requests {
+  readonly #store: RecordStore;
+  #room = MAX_READ;
+
+  constructor(store: RecordStore) {
+    this.#store = store;
+  }
+
+  /** Whether some were not read. */
+  get wereTooLarge(): boolean {
+    return this.#room < 0;
+  }
+
+  /** The parameters of a call, without `_meta`, which each side has its own. Undefined if they are not known. */
+  identityOf({ id, records: [n = 0] }: Span): string | undefined {
+    const record = this.#store.find(n);
+    if (!record || this.wereTooLarge) return undefined;
+    this.#room -= sizeOf(record.range ?? []);
+    const text = this.wereTooLarge ? undefined : this.#store.text(record);
+    if (text === undefined) return undefined;
+    try {
+      const messages = [JSON.parse(text) as Request | readonly Request[]].flat();
+      const { params } = messages.find((each) => messages.length === 1 || each.id === id)!;
+      return JSON.stringify({ ...params, _meta: undefined });
+    } catch {
+      return undefined;
+    }
   }
 }

@@ -236,6 +236,32 @@ test('a call leads to the other side of a bridge only if one call can be meant',
   expect(spans.map((span) => otherSideOf(span, world.store))).toEqual([undefined, undefined, undefined, undefined]);
 });
 
+test('the other side is searched among few calls: those that ran at the same time, and 4 MiB of them', async () => {
+  const world = new World();
+  const client = world.connect({ protocol: 'stdio', role: 'server' });
+  const server = world.connect({ protocol: 'stdio', role: 'client' });
+  const call = (id: number): void => {
+    const text = message({ id, method: 'tools/call', params: { name: 'find', q: id, x: 'x'.repeat(200_000) } });
+    client('c>s', text);
+    server('c>s', text);
+  };
+  for (let id = 1; id <= 20; id += 1) {
+    call(id);
+    server('s>c', message({ id, result: {} }));
+    client('s>c', message({ id, result: {} }));
+  }
+  await world.read();
+  const read = vi.spyOn(world.store, 'text');
+  const spans = [...world.store.spans.all()];
+  expect(otherSideOf(spans[38]!, world.store)).toBe(spans[39]);
+  expect(read).toHaveBeenCalledTimes(3);
+  for (let id = 21; id <= 40; id += 1) call(id);
+  await world.read();
+  read.mockClear();
+  expect(otherSideOf([...world.store.spans.all()].at(-1)!, world.store)).toBeUndefined();
+  expect(read.mock.calls.length).toBeLessThanOrEqual(20);
+});
+
 test('the messages of an app are a side of their own, and not one of a bridge', async () => {
   const world = new World();
   const server = world.connect({ protocol: 'http', role: 'client' });
