@@ -36,7 +36,7 @@ const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** Token endpoint errors after which a refresh token is no longer usable (RFC 6749, section 5.2). */
 const NO_USE: ReadonlySet<string | undefined> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client']);
 
-/** One attempt to get a token. It runs while the lock of its key is held. */
+/** One attempt to get a token. */
 export interface Attempt {
   readonly options: OAuthOptions & { readonly store: TokenStore };
   readonly http: GuardedHttp;
@@ -46,7 +46,7 @@ export interface Attempt {
   readonly signal: AbortSignal;
 }
 
-/** Returns undefined if a refresh is not possible or does not help. */
+/** Returns undefined if a refresh is not possible or does not help. Runs while the lock of its key is held. */
 export async function refresh(attempt: Attempt, stored: StoredCredentials | undefined): Promise<Acquired | undefined> {
   const { tokens } = stored ?? {};
   const { options, key, demand, authority } = attempt;
@@ -85,7 +85,10 @@ export async function refresh(attempt: Attempt, stored: StoredCredentials | unde
   }
 }
 
-/** Gets a new token without a refresh token. May ask the user to log in. */
+/**
+ * Gets a new token without a refresh token. May ask the user to log in. Runs while the lock of its key is held, or, if it asks
+ * the user, a lock for logins only.
+ */
 export async function grant(attempt: Attempt, before: StoredCredentials | undefined): Promise<Acquired> {
   const { options, key, demand, authority, signal } = attempt;
   const { redirect, scopes: wanted = [], offline = true, clientCredentials, dpop: binds = 'auto' } = options;
@@ -139,16 +142,18 @@ async function askUser(
       let client: Identity = known ?? former!;
       if (!known && !former) {
         const registered = await register(options, server, login.redirectUri, http, signal);
-        await store.set(key, { ...stored, client: registered });
+        await store.locked(key, async () => store.set(key, { ...(await store.get(key)), client: registered }));
         client = registered;
       }
       const issued = await authorizationCode({ ...contextOf(attempt, client, dpop), signal, login, resource, scopes });
-      return await keep(attempt, await store.get(key), client.clientId, scopes, issued, dpop);
+      return await store.locked(key, async () =>
+        keep(attempt, await store.get(key), client.clientId, scopes, issued, dpop),
+      );
     } catch (error) {
       if (known || !(error instanceof OAuthError)) throw error;
       const forgotten = error.error === 'invalid_client';
       // A server that does not know the client shows an error page and does not redirect back.
-      if (forgotten || error.code === 'timeout') await forgetClient(store, key);
+      if (forgotten || error.code === 'timeout') await store.locked(key, () => forgetClient(store, key));
       if (!first || !forgotten) throw error;
     } finally {
       await login.close();

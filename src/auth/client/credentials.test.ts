@@ -39,7 +39,7 @@ test('a user has one hour at most to log in', async () => {
   const redirect = { start: () => Promise.resolve({ redirectUri: REDIRECT, authorize, close }) };
   const { store, outcome } = stuck({ redirect });
   await begun.promise;
-  const next = store.locked(KEY, () => Promise.resolve('entered'));
+  const next = store.locked({ ...KEY, issuer: `${ISSUER}#login` }, () => Promise.resolve('entered'));
   await vi.advanceTimersByTimeAsync(3_500_000);
   expect(await Promise.race([next, Promise.resolve('locked out')])).toBe('locked out');
   await vi.advanceTimersByTimeAsync(300_000);

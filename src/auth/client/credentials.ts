@@ -1,5 +1,5 @@
 import { Deadline } from '../../base/deadline.ts';
-import { grant, refresh, type Demand } from './acquisition.ts';
+import { grant, refresh, type Acquired, type Attempt, type Demand } from './acquisition.ts';
 import { discoverAuthority, type Authority } from './discovery.ts';
 import { DpopKey } from './dpop.ts';
 import { GuardedHttp } from './guarded-http.ts';
@@ -7,12 +7,16 @@ import { OAuthError } from './oauth-error.ts';
 import type { OAuthOptions } from './options.ts';
 import { covers } from './scopes.ts';
 import { SingleFlight } from './single-flight.ts';
-import type { CredentialKey, StoredTokens, TokenStore } from './token-store.ts';
+import type { CredentialKey, StoredCredentials, StoredTokens, TokenStore } from './token-store.ts';
 import { waitFor } from '../../base/wait.ts';
 
 /** Limits in milliseconds for getting a token: not counting the time of a login, and in total. */
 const MAX_ACQUISITION = 120_000;
 const MAX_LOGIN = 3_600_000;
+/** At the end of an issuer, for the lock of a login. The identifier of an issuer has no fragment. */
+const LOGIN = '#login';
+
+type Acquire = (attempt: Attempt, stored: StoredCredentials | undefined) => Promise<Acquired | undefined>;
 
 export interface CredentialsOptions extends OAuthOptions {
   readonly store: TokenStore;
@@ -38,6 +42,7 @@ export class Credentials {
   readonly #http: GuardedHttp;
   readonly #server: string;
   readonly #flight = new SingleFlight();
+  readonly #stepUp = new SingleFlight();
   #loading: Promise<void> | undefined;
   #held: Held | undefined;
 
@@ -87,7 +92,8 @@ export class Credentials {
    */
   async renew(demand: Demand, signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
-      const mine = await this.#flight.run((abort) => this.#acquire(demand, abort), signal);
+      const flight = demand.stepUp ? this.#stepUp : this.#flight;
+      const mine = await flight.run((abort) => this.#acquire(demand, abort), signal);
       // Another caller may have requested fewer scopes than this one needs.
       const tokens = this.#held?.tokens;
       if (mine || (tokens && tokens.accessToken !== demand.used && covers(tokens.scopes, demand.scopes))) return;
@@ -138,28 +144,33 @@ export class Credentials {
     });
   }
 
-  /** Runs under the lock: no other caller or process gets a token for the same server meanwhile. */
+  /**
+   * Runs under the lock: no other caller or process gets a token for the same server meanwhile. A login of the user has a lock
+   * of its own, because a token that is there may have to be refreshed for other requests before the login ends.
+   */
   async #locked(authority: Authority, demand: Demand, signal: AbortSignal, grants: boolean): Promise<void> {
-    const { store } = this.#options;
+    const { store, redirect } = this.#options;
     const key: CredentialKey = { server: this.#server, issuer: authority.server.issuer };
     await this.#checkClient(key);
-    await store.locked(
-      key,
-      async () => {
-        const stored = await store.get(key);
-        if (stored?.tokens && this.#serves(stored.tokens, authority, demand)) {
-          await this.#hold(key.issuer, stored.tokens, false);
-          return;
-        }
-        const got = await this.#bounded(signal, async (both) => {
-          const attempt = { options: this.#options, http: this.#http, authority, demand, key, signal: both };
-          return (await refresh(attempt, stored)) ?? (grants ? await grant(attempt, stored) : undefined);
-        });
-        if (got) await this.#hold(key.issuer, got.tokens, true, got.dpop);
-        else this.#held = undefined;
-      },
-      signal,
-    );
+    const logsIn = grants && redirect !== undefined;
+    /** Returns whether there is a token now. Another caller or process may have got it. */
+    const unlessStored = async (get: Acquire): Promise<boolean> => {
+      const stored = await store.get(key);
+      if (stored?.tokens && this.#serves(stored.tokens, authority, demand)) {
+        await this.#hold(key.issuer, stored.tokens, false);
+        return true;
+      }
+      const got = await this.#bounded(signal, async (both) =>
+        get({ options: this.#options, http: this.#http, authority, demand, key, signal: both }, stored),
+      );
+      if (got) await this.#hold(key.issuer, got.tokens, true, got.dpop);
+      else if (!logsIn) this.#held = undefined;
+      return got !== undefined;
+    };
+    const refreshed: Acquire = async (attempt, stored) =>
+      (await refresh(attempt, stored)) ?? (grants && !logsIn ? await grant(attempt, stored) : undefined);
+    if ((await store.locked(key, () => unlessStored(refreshed), signal)) || !logsIn) return;
+    await store.locked({ ...key, issuer: `${key.issuer}${LOGIN}` }, () => unlessStored(grant), signal);
   }
 
   /** Limits how long the lock is held. Application code that gets a token may ignore the signal. */
