@@ -109,3 +109,10 @@ test('a hostile text takes linear time', () => {
   for (const text of [...texts, ...runs]) masks.text(text);
   expect(performance.now() - start).toBeLessThan(10_000);
 });
+
+test.each(['[%]', '%'])('any number of secrets is found in one message: %s', (format) => {
+  const text = `token=${SECRET} `.repeat(200_000);
+  const message = format.replace('%', format === '%' ? text : JSON.stringify(text));
+  const part = { n: 1, t: 0, conn: 1, from: 'server', kind: 'message', title: '', text: message } as const;
+  expect(new Masks({ exchanges: [], parts: [part] }).text(`so ${SECRET}`)).toBe('so [redacted]');
+});

@@ -179,14 +179,14 @@ function isOfMessages(body: string): boolean {
 function membersOf(text: string): string[] {
   const found: string[] = [];
   const look = (each: string, secret: string | undefined): string => {
-    found.push(...(secret === undefined ? valuesIn(each) : [each]));
+    for (const value of secret === undefined ? valuesIn(each) : [each]) found.push(value);
     return each;
   };
   try {
     mapTexts(JSON.parse(text), look);
   } catch {
     // It is no JSON, or too deep to walk through.
-    found.push(...valuesIn(text));
+    return found.concat(valuesIn(text));
   }
   return found;
 }

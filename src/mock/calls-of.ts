@@ -40,14 +40,22 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * A request without an answer is left out, because the recording ended too early. One that the client cancelled stays.
  *
  * @param whole whether the records end when the server had said all. Then a request without an answer stays.
+ * @param onunread called for each message that is too large to be read.
  * @throws what reading the records throws.
  */
-export async function callsOf(records: AsyncIterable<WireRecord>, whole = false): Promise<RecordedCall[]> {
+export async function callsOf(
+  records: AsyncIterable<WireRecord>,
+  whole = false,
+  onunread = (): void => {},
+): Promise<RecordedCall[]> {
   const calls = new Calls();
   const model = new WireModel(MAX_BYTES);
   for await (const record of records) {
     if (record.layer === 'open') calls.open(record);
-    for (const event of model.add(record)) calls.add(event, record.t, 'conn' in record ? record.conn : 0);
+    for (const event of model.add(record)) {
+      calls.add(event, record.t, 'conn' in record ? record.conn : 0);
+      if (event.on === 'unread') onunread();
+    }
     if (record.layer === 'close') calls.close(record.conn, record.t);
   }
   return calls.all(whole);

@@ -131,3 +131,27 @@ test('the event loop runs while a long session is read and compared', async () =
   const { calls } = await sessionIn(recorded(), 'a long session');
   expect(await turnsOf(Promise.resolve(compareSessions(calls, calls)))).toBeGreaterThan(10);
 });
+
+test('a message that is too large to be compared is named, and so are several', async () => {
+  const script = new StdioScript().handshake('2025-11-25');
+  const notesOf = async (name: string): Promise<readonly string[]> => {
+    const { records } = script;
+    async function* recorded() {
+      yield* records;
+    }
+    return (await sessionIn(recorded(), name)).notes;
+  };
+  script.call('tools/call', { name: 'a' }, { content: [{ type: 'text', text: 'a'.repeat(4_000_000) }] });
+  expect(await notesOf('one')).toEqual([]);
+  // More than 4 MiB.
+  script.call('tools/call', { name: 'a' }, { content: [{ type: 'text', text: 'a'.repeat(4_200_000) }] });
+  expect(await notesOf('one')).toEqual([
+    'one has a message that is too large to be compared, so requests may be missing.',
+  ]);
+  // More than 50,000 keys and values.
+  script.call('tools/call', { name: 'a' }, { content: [], structuredContent: { a: Array(50_000).fill(1) } });
+  script.end();
+  expect(await notesOf('one')).toEqual([
+    'one has 2 messages that are too large to be compared, so requests may be missing.',
+  ]);
+});

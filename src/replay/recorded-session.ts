@@ -32,13 +32,23 @@ export async function recordedSession(
 /** The same for records. */
 export async function sessionIn(records: AsyncIterable<WireRecord>, name: string): Promise<RecordedSession> {
   let hasGaps = false;
+  let unread = 0;
   const calls = await callsOf(
     watched(throughTurns(records), ({ layer }) => {
       hasGaps ||= layer === 'gap';
     }),
+    false,
+    () => (unread += 1),
   );
   if (!calls.some(({ steps }) => steps.some(({ message }) => isResponse(message)))) throw new EmptyRecording();
-  return { calls, notes: hasGaps ? [`Records are missing in ${name}, so requests may be missing, too.`] : [] };
+  const notes = hasGaps ? [`Records are missing in ${name}, so requests may be missing, too.`] : [];
+  if (unread > 0) notes.push(tooLarge(unread, name));
+  return { calls, notes };
+}
+
+/** What is said of messages of more than 4 MiB, or of more than 50,000 keys and values. */
+function tooLarge(count: number, name: string): string {
+  return `${name} has ${count === 1 ? 'a message that is' : `${count} messages that are`} too large to be compared, so requests may be missing.`;
 }
 
 async function* watched(

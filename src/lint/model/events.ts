@@ -78,6 +78,11 @@ export interface MalformedEvent extends WireEventBase {
   readonly text: string;
 }
 
+/** A message of which nothing is known, because it is too large to be read. */
+export interface UnreadEvent extends WireEventBase {
+  readonly from: Side;
+}
+
 /** A JSON array of messages. Its messages follow as events of their own. */
 export interface BatchEvent extends WireEventBase {
   readonly from: Side;
@@ -112,6 +117,7 @@ export interface FrameEvent extends ExchangeEvent {
 export interface WireEvents {
   message: MessageEvent;
   malformed: MalformedEvent;
+  unread: UnreadEvent;
   batch: BatchEvent;
   line: LineEvent;
   /** An HTTP request. Its messages follow as events of their own. */

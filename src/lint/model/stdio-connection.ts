@@ -22,12 +22,13 @@ export class StdioConnection {
     if (layer !== 'line' || note === 'cut off') return;
     const { conversation } = this;
     const line = part.bytes();
-    if (line === undefined) {
-      conversation.lose();
-      return;
-    }
     const from: Side = dir === 'c>s' ? 'client' : 'server';
     const revisions = conversation.revision ? [conversation.revision] : ALL_REVISIONS;
+    if (line === undefined) {
+      conversation.lose();
+      yield { on: 'unread', event: { records: [n], revisions, from } };
+      return;
+    }
     const text = decodeAnyway(line.subarray(0, MAX_SHOWN));
     yield { on: 'line', event: { records: [n], revisions, from, text, note } };
     const read = readText(content(line));

@@ -38,6 +38,7 @@ export function* eventsOfText(
   if (read === undefined) {
     // A message that is not known may be any request or answer.
     conversation.lose();
+    yield { on: 'unread', event: { records, revisions, from } };
     return;
   }
   if ('problem' in read) {
