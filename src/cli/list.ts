@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts';
 import type { RequestOptions } from '../client/options.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../protocol/types.ts';
 import type { Work } from './with-client.ts';
 import { Failure } from './failure.ts';
@@ -22,6 +23,8 @@ interface Listed {
   /** The text output. */
   readonly rows: readonly unknown[][];
 }
+
+const NONE: Listed = { entries: [], rows: [] };
 
 function listed<Entry>(row: (entry: Entry) => unknown[]): (entries: Entry[]) => Listed {
   return (entries) => ({ entries, rows: entries.map(row) });
@@ -82,7 +85,11 @@ export function list(rest: readonly string[]): Work {
     const found: Record<string, readonly unknown[]> = {};
     for (const [name, { title, capability, key, get }] of Object.entries(LISTS)) {
       if (rest.length > 0 ? !rest.includes(name) : client.serverCapabilities[capability] === undefined) continue;
-      const { entries, rows } = await get(client, { signal });
+      const { entries, rows } = await get(client, { signal }).catch((error: unknown) => {
+        // Resources and templates have one capability, and many servers have no templates.
+        if (name === 'templates' && rest.length === 0 && isUnknownMethod(error)) return NONE;
+        throw error;
+      });
       found[key] = entries;
       if (output.json || (rows.length === 0 && rest.length === 0)) continue;
       if (rest.length !== 1) await output.text(title);
@@ -90,6 +97,10 @@ export function list(rest: readonly string[]): Work {
     }
     if (output.json) await output.value(found);
   };
+}
+
+function isUnknownMethod(error: unknown): boolean {
+  return error instanceof RpcError && error.code === ErrorCode.MethodNotFound;
 }
 
 /** `a: integer, b?: string` */
