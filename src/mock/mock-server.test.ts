@@ -417,3 +417,17 @@ describe('a recording of 2026-07-28', () => {
 test('a recording without an answer cannot be served', async () => {
   await expect(mocked(HANDSHAKE.slice(0, 1))).rejects.toThrow('the recording has no request that a server answered');
 });
+
+test.each([
+  [1, 'a message that is'],
+  [2, '2 messages that are'],
+])('a message that is too large for a mock is reported: %i', async (count, messages) => {
+  const large = { content: [], structuredContent: JSON.parse(`${'{"a":'.repeat(500)}1${'}'.repeat(500)}`) };
+  const calls = Array.from({ length: count }, (_, index): Said[] => [
+    [2, 'c>s', { id: index + 1, method: 'tools/call', params: { name: 'large' } }],
+    [3, 's>c', { id: index + 1, result: large }],
+  ]);
+  const errors: string[] = [];
+  await mockOf([[...HANDSHAKE, ...calls.flat()]], { onerror: ({ message }) => errors.push(message) });
+  expect(errors).toEqual([`The recording has ${messages} too large for a mock, so requests may be missing.`]);
+});

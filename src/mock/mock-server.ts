@@ -127,5 +127,11 @@ export async function mockServer(
   recording: string | AsyncIterable<Uint8Array>,
   options: MockServerOptions = {},
 ): Promise<MockServer> {
-  return new MockServer(new RecordedCalls(await readCalls(recording)), options);
+  let unread = 0;
+  const calls = await readCalls(recording, () => (unread += 1));
+  if (unread > 0) {
+    const messages = unread === 1 ? 'a message that is' : `${unread} messages that are`;
+    options.onerror?.(new Error(`The recording has ${messages} too large for a mock, so requests may be missing.`));
+  }
+  return new MockServer(new RecordedCalls(calls), options);
 }

@@ -46,7 +46,7 @@ export async function sessionIn(records: AsyncIterable<WireRecord>, name: string
   return { calls, notes };
 }
 
-/** What is said of messages of more than 4 MiB, or of more than 50,000 keys and values. */
+/** What is said of messages of more than 4 MiB, of more than 50,000 keys and values, or of more than 500 levels. */
 function tooLarge(count: number, name: string): string {
   return `${name} has ${count === 1 ? 'a message that is' : `${count} messages that are`} too large to be compared, so requests may be missing.`;
 }
