@@ -1,12 +1,19 @@
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../ui/copy-button.tsx';
+import { Portions, ShowMore } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { countText, sizeText, timeText } from './format.ts';
 import { maskedHead } from './masked-head.ts';
 import { exchangesOf, type Exchange } from './related.ts';
 import type { RecordStore } from './record-store.ts';
 import { sizeOf, type WireRecord } from './wire-record.ts';
+
+/** How many exchanges are shown at first, and more at each wish. A call may have been sent a thousand times. */
+const MAX_EXCHANGES = 10;
+/** The same for the lines of a head, which may have tens of thousands. */
+const MAX_LINES = 200;
 
 /** The HTTP requests and answers of a record and of its call: heads as they were on the wire. */
 export function HttpTab({ record, store }: { record: WireRecord; store: RecordStore }): JSX.Element {
@@ -16,11 +23,9 @@ export function HttpTab({ record, store }: { record: WireRecord; store: RecordSt
   const exchanges = exchangesOf(record, store);
   if (exchanges.length === 0) return <p class="empty">This record does not belong to an HTTP request.</p>;
   return (
-    <>
-      {exchanges.map((exchange) => (
-        <ExchangeView key={`${exchange.conn} ${exchange.number}`} exchange={exchange} store={store} />
-      ))}
-    </>
+    <Portions key={record.n} items={exchanges} portion={() => MAX_EXCHANGES}>
+      {(exchange) => <ExchangeView key={`${exchange.conn} ${exchange.number}`} exchange={exchange} store={store} />}
+    </Portions>
   );
 }
 
@@ -52,6 +57,7 @@ function ExchangeView({ exchange, store }: { exchange: Exchange; store: RecordSt
 
 function Head({ head, store, title }: { head: WireRecord; store: RecordStore; title: string }): JSX.Element {
   const [isShown, setShown] = useState(false);
+  const shownLines = useSignal(MAX_LINES);
   const whole = store.text(head);
   if (whole === undefined) return <p class="soft">The head is no longer in memory.</p>;
   const masked = maskedHead(whole);
@@ -76,10 +82,13 @@ function Head({ head, store, title }: { head: WireRecord; store: RecordStore; ti
         <CopyButton text={text} label={`Copy ${title.toLowerCase()} head`} />
       </p>
       <pre class="wire-http-head" tabIndex={0} aria-label={`${title} head`}>
-        {lines.map((line, at) => (
+        {lines.slice(0, shownLines.value).map((line, at) => (
           <Line key={at} line={line} isFirst={at === 0} />
         ))}
       </pre>
+      <ShowMore shown={shownLines} more={lines.length - shownLines.value} portion={MAX_LINES}>
+        of {countText(lines.length - shownLines.value)} lines
+      </ShowMore>
     </>
   );
 }

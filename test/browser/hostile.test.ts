@@ -104,4 +104,30 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     expect(await page.locator('body *').count()).toBeLessThan(30_000);
     expect(misdeeds).toEqual([]);
   });
+
+  test('heads of very many lines, and a call of very many requests, become few elements', async () => {
+    const capture = new Capture();
+    const http = capture.open({ protocol: 'http', role: 'client' });
+    const send = (dir: 'c>s' | 's>c', first: string, headers: string, message: object): void => {
+      const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+      const about = `content-type: application/json\r\ncontent-length: ${body.length}\r\n`;
+      http.bytes(dir, Buffer.from(`${first}\r\n${about}${headers}\r\n${body}`));
+    };
+    for (let id = 0; id < 300; id += 1) {
+      const headers = 'a:\r\n'.repeat(id === 299 ? 15_000 : 10);
+      const params = { name: 'x', requestState: id === 0 ? undefined : String(id) };
+      send('c>s', 'POST /mcp HTTP/1.1', headers, { id, method: 'tools/call', params });
+      const result = { resultType: 'input_required', requestState: String(id + 1), inputRequests: {} };
+      send('s>c', 'HTTP/1.1 200 OK', headers, { id, result });
+    }
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    await wire.filter.fill('id:299');
+    const panel = await wire.open(wire.rows().first(), 'HTTP');
+    await panel.getByText('of 290', { exact: true }).waitFor();
+    expect(await page.locator('body *').count()).toBeLessThan(10_000);
+    await panel.getByRole('button', { name: 'Show 200 more' }).first().click();
+    await panel.getByText('of 14,604 lines', { exact: true }).waitFor();
+    expect(misdeeds).toEqual([]);
+  });
 });
