@@ -117,6 +117,15 @@ test('calls of tools that do not ask run in parallel, and a session gets every q
   expect(await attribution.question(never)).toBe(calls[2]!.given);
 });
 
+test('a call that needs no turn reaches the server at once', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'a');
+  const call = calling(attribution, 'a');
+  expect(call.given).toBeDefined();
+  call.finish();
+  await call.done;
+});
+
 test('a question whose call is named says nothing of other calls of its client', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'naming');

@@ -38,6 +38,7 @@ export type ClientOf = (caller: Caller) => object | string | undefined;
 
 /** One request that waits for its turn, is in flight, or has ended. */
 class Call {
+  /** See `Turns`. */
   readonly name: string | undefined;
   /** The key of its client. */
   key!: object | string;
@@ -163,7 +164,8 @@ export class QuestionAttribution implements Attribution {
     const call = new Call(origin);
     let ended = false;
     try {
-      if (takesTurns) await this.#turns.begin(call, origin);
+      const turn = takesTurns && this.#turns.begin(call, origin);
+      if (turn) await turn;
       call.key = this.#clientOf(origin.caller) ?? {};
       call.client = this.#clients.get(call.key) ?? new Client();
       this.#clients.set(call.key, call.client);
@@ -285,7 +287,8 @@ export class QuestionAttribution implements Attribution {
   }
 
   async #return(call: Call): Promise<void> {
-    await this.#turns.resume(call, call.exchange!);
+    const turn = this.#turns.resume(call, call.exchange!);
+    if (turn) await turn;
     // The call may have ended meanwhile.
     if (call.state === 'waiting') this.#move(call, 'running');
   }

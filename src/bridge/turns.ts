@@ -79,22 +79,23 @@ export class Turns<Call extends Named> {
   }
 
   /**
-   * Waits until a call may begin.
+   * Waits until a call may begin. Undefined if it need not wait.
    *
-   * @throws the reason of the exchange's signal, if that fires before.
+   * @throws (rejects) the reason of the exchange's signal, if that fires before.
    */
-  async begin(call: Call, exchange: Exchange): Promise<void> {
-    if (this.#limitOf(call) > 0) await this.#take(call, this.#fresh, exchange);
+  begin(call: Call, exchange: Exchange): Promise<void> | undefined {
+    return this.#limitOf(call) > 0 ? this.#take(call, this.#fresh, exchange) : undefined;
   }
 
   /**
    * Waits until a call may continue with an answer, for two seconds at most: a server may run one call after another. Then the call
-   * whose turn it is ends only when this one has got its answer.
+   * whose turn it is ends only when this one has got its answer. Undefined if it need not wait.
    *
-   * @throws as `begin`.
+   * @throws (rejects) as `begin`.
    */
-  async resume(call: Call, exchange: Exchange): Promise<void> {
-    if (this.#limitOf(call) > 0) await Promise.race([this.#take(call, this.#returning, exchange), idlePause(LONG)]);
+  resume(call: Call, exchange: Exchange): Promise<void> | undefined {
+    if (this.#limitOf(call) === 0) return undefined;
+    return Promise.race([this.#take(call, this.#returning, exchange), idlePause(LONG)]);
   }
 
   /** Gives a call the turn if no other has it. It lasts until the call ends or waits for an answer. */
