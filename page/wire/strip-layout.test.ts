@@ -34,9 +34,21 @@ test('everything stays inside, however many spans and breaks there are', () => {
   }
 });
 
-test('a call that begins after the end of all others, because the clock went back, is laid out too', () => {
-  const { bars } = layOut([span(100, 50), span(200, 60)], 0, 320, 2);
-  expect(bars).toHaveLength(2);
+test.each<[string, Span[], number]>([
+  ['a call began after the end of all others', [span(100, 50), span(200, 60)], 60],
+  ['a call began late and ended early', [span(0, 1000), span(5000, 60)], 1000],
+  ['a call began late, after a break, and ended early', [span(0, 1000), span(3_000_000, 60)], 1000],
+  ['later calls are older', [span(60_000_000, 60_001_000), span(10, 500), span(400, 900)], 900],
+  ['an open call is newer than the newest record', [span(60_000_000), span(10, 500)], 500],
+])('everything stays inside if the clock went back: %s', (_, spans, now) => {
+  const { bars } = layOut(spans, now, 320, 2);
+  expect(bars.map((bar) => bar.span)).toEqual(expect.arrayContaining(spans));
+  expect(bars).toHaveLength(spans.length);
+  for (const { left, width } of bars) {
+    expect(left).toBeGreaterThanOrEqual(0);
+    expect(left + width).toBeLessThanOrEqual(320.001);
+  }
+  expect(Math.max(...bars.map(({ left, width }) => left + width))).toBeGreaterThan(300);
 });
 
 test('nothing is nothing', () => {

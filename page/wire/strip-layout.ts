@@ -27,14 +27,15 @@ const NARROWEST = 2;
 /**
  * Lays out spans in a strip of a given width, in pixels.
  *
- * @param spans in the order of their starts.
+ * @param spans in any order: in a recording, the times of records may go back.
  * @param now the time at which open spans end.
  * @param lanes the number of rows. Spans for which no row is free are drawn in the last one.
  */
 export function layOut(spans: readonly Span[], now: number, width: number, lanes: number): StripLayout {
+  const sorted = spans.toSorted((a, b) => a.start - b.start);
   let idle = IDLE;
-  let busy = busyTimes(spans, now, idle);
-  while (busy.length * BREAK > width / 2 && busy.length > 1) busy = busyTimes(spans, now, (idle *= 4));
+  let busy = busyTimes(sorted, now, idle);
+  while (busy.length * BREAK > width / 2 && busy.length > 1) busy = busyTimes(sorted, now, (idle *= 4));
   const total = busy.reduce((sum, { start, end }) => sum + end - start, 0);
   const room = Math.max(0, width - NARROWEST - BREAK * (busy.length - 1));
   const scale = total === 0 ? 0 : room / total;
@@ -43,9 +44,8 @@ export function layOut(spans: readonly Span[], now: number, width: number, lanes
   const ends: number[] = [];
   let at = 0;
   let left = 0;
-  for (const span of spans) {
-    // In a recording, the times of records may go back: a call may begin after the end of all.
-    while (at < busy.length - 1 && span.start > busy[at]!.end) {
+  for (const span of sorted) {
+    while (span.start > busy[at]!.end) {
       left += (busy[at]!.end - busy[at]!.start) * scale + BREAK;
       breaks.push(Math.round(left - BREAK / 2));
       at += 1;
@@ -60,12 +60,16 @@ export function layOut(spans: readonly Span[], now: number, width: number, lanes
   return { bars, breaks };
 }
 
-/** The intervals with spans. Two intervals are one if the time between them is at most `idle`. */
+/**
+ * The intervals with spans. Two intervals are one if the time between them is at most `idle`.
+ *
+ * @param spans in the order of their starts. A span may end before it starts.
+ */
 function busyTimes(spans: readonly Span[], now: number, idle: number): { start: number; end: number }[] {
   const times: { start: number; end: number }[] = [];
   for (const { start, end = now } of spans) {
     const last = times.at(-1);
-    if (last && start - last.end <= idle) last.end = Math.max(last.end, end);
+    if (last && start - last.end <= idle) last.end = Math.max(last.end, start, end);
     else times.push({ start, end: Math.max(start, end) });
   }
   return times;
