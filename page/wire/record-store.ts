@@ -132,10 +132,10 @@ export class RecordStore {
     return this.#streams.get(`${conn} ${dir}`)?.read(range) ?? { pieces: [], missing: sizeOf(range) };
   }
 
-  /** The bytes of a record as text. Undefined if it has none, if they are too many, or no longer in memory. */
-  text(record: WireRecord): string | undefined {
+  /** The bytes of a record as text. Undefined if it has none, if they are more than `max`, or no longer in memory. */
+  text(record: WireRecord, max = MAX_TEXT): string | undefined {
     const { range } = record;
-    if (!range || sizeOf(range) > MAX_TEXT) return undefined;
+    if (!range || sizeOf(range) > max) return undefined;
     const { pieces, missing } = this.bytes(record);
     return missing > 0 ? undefined : textOf(pieces);
   }

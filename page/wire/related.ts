@@ -1,5 +1,5 @@
 import type { Span } from '../../src/inspect/spans/span.ts';
-import type { RequestId } from '../../src/jsonrpc/message.ts';
+import { isObject, type RequestId } from '../../src/jsonrpc/message.ts';
 import type { RecordStore } from './record-store.ts';
 import { sizeOf, type WireRecord } from './wire-record.ts';
 
@@ -78,14 +78,11 @@ function isDuring(a: Span, b: Span): boolean {
   return (inner.end ?? Infinity) <= (outer.end ?? Infinity);
 }
 
-interface Request {
-  readonly id: RequestId;
-  readonly params?: object;
-}
-
-/** The requests of calls, as far as reading them takes little time. */
+/** The requests of calls, as far as reading them takes little time. Each record is read once. */
 export class Requests {
   readonly #store: RecordStore;
+  /** What was read: by the number of the record, the parameters of each request by its id. */
+  readonly #read = new Map<number, ReadonlyMap<RequestId | undefined, string>>();
   #room = MAX_READ;
 
   constructor(store: RecordStore) {
@@ -99,17 +96,27 @@ export class Requests {
 
   /** The parameters of a call, without `_meta`, which each side has its own. Undefined if they are not known. */
   identityOf({ id, records: [n = 0] }: Span): string | undefined {
+    let identities = this.#read.get(n);
+    if (!identities) this.#read.set(n, (identities = this.#identitiesIn(n)));
+    return identities.size === 1 ? [...identities.values()][0] : identities.get(id);
+  }
+
+  #identitiesIn(n: number): ReadonlyMap<RequestId | undefined, string> {
+    const identities = new Map<RequestId | undefined, string>();
     const record = this.#store.find(n);
-    if (!record || this.wereTooLarge) return undefined;
+    if (!record || this.wereTooLarge) return identities;
     this.#room -= sizeOf(record.range ?? []);
-    const text = this.wereTooLarge ? undefined : this.#store.text(record);
-    if (text === undefined) return undefined;
+    const text = this.wereTooLarge ? undefined : this.#store.text(record, MAX_READ);
+    if (text === undefined) return identities;
     try {
-      const messages = [JSON.parse(text) as Request | readonly Request[]].flat();
-      const { params } = messages.find((each) => messages.length === 1 || each.id === id)!;
-      return JSON.stringify({ ...params, _meta: undefined });
+      for (const message of [JSON.parse(text) as unknown].flat()) {
+        if (!isObject(message)) continue;
+        const { id, params } = message as { id?: RequestId; params?: object };
+        if (!identities.has(id)) identities.set(id, JSON.stringify({ ...params, _meta: undefined }));
+      }
     } catch {
-      return undefined;
+      // Not JSON, or too deep to be compared.
     }
+    return identities;
   }
 }

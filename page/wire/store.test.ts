@@ -3,7 +3,7 @@ import { Capture } from '../../src/inspect/capture.ts';
 import { LineBuffer } from '../../src/inspect/line-buffer.ts';
 import type { WireConnection } from '../../src/transport/wiretap.ts';
 import { RecordStore, type StoreLimits } from './record-store.ts';
-import { otherSideOf } from './related.ts';
+import { otherSideOf, Requests } from './related.ts';
 import { bytesOf } from './stream-bytes.ts';
 import { summaryOf } from './summary.ts';
 import { readLine, type WireRecord } from './wire-record.ts';
@@ -254,12 +254,49 @@ test('the other side is searched among few calls: those that ran at the same tim
   const read = vi.spyOn(world.store, 'text');
   const spans = [...world.store.spans.all()];
   expect(otherSideOf(spans[38]!, world.store)).toBe(spans[39]);
-  expect(read).toHaveBeenCalledTimes(3);
+  expect(read).toHaveBeenCalledTimes(2);
   for (let id = 21; id <= 40; id += 1) call(id);
   await world.read();
   read.mockClear();
   expect(otherSideOf([...world.store.spans.all()].at(-1)!, world.store)).toBeUndefined();
-  expect(read.mock.calls.length).toBeLessThanOrEqual(20);
+  expect(read).toHaveBeenCalledTimes(20);
+});
+
+test.each([1_500_000, 2_000_000])('a call of %i bytes on both sides leads to the other side', async (size) => {
+  const world = new World();
+  const client = world.connect({ protocol: 'stdio', role: 'server' });
+  const server = world.connect({ protocol: 'stdio', role: 'client' });
+  for (const send of [client, server])
+    send('c>s', message({ id: 1, method: 'tools/call', params: { name: 'find', x: 'x'.repeat(size) } }));
+  for (const send of [server, client]) send('s>c', message({ id: 1, result: {} }));
+  await world.read();
+  const read = vi.spyOn(world.store, 'text');
+  const [a, b] = [...world.store.spans.all()];
+  expect([a, b].map((span) => otherSideOf(span!, world.store))).toEqual([b, a]);
+  // Each record once for each of the two searches.
+  expect(read).toHaveBeenCalledTimes(4);
+});
+
+test('each call of a large batch leads to the other side, and the batch is read once', async () => {
+  const world = new World();
+  const client = world.connect({ protocol: 'stdio', role: 'server' });
+  const server = world.connect({ protocol: 'stdio', role: 'client' });
+  const calls = Array.from({ length: 10 }, (_, id) => ({
+    id,
+    method: 'tools/call',
+    params: { name: 'find', id, x: 'x'.repeat(30_000) },
+  }));
+  client('c>s', `${JSON.stringify(calls)}\n`);
+  for (const call of calls) server('c>s', message(call));
+  for (const { id } of calls) server('s>c', message({ id, result: {} }));
+  client('s>c', `${JSON.stringify(calls.map(({ id }) => ({ id, result: {} })))}\n`);
+  await world.read();
+  const spans = [...world.store.spans.all()];
+  const [batch, singles] = [spans.slice(0, 10), spans.slice(10)];
+  const read = vi.spyOn(world.store, 'text');
+  const requests = new Requests(world.store);
+  expect(batch.map((span) => otherSideOf(span, world.store, requests))).toEqual(singles);
+  expect(read).toHaveBeenCalledTimes(11);
 });
 
 test('the messages of an app are a side of their own, and not one of a bridge', async () => {
