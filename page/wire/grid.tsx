@@ -120,8 +120,9 @@ function useFollow(box: { current: HTMLDivElement | null }, view: WireView, heig
     // More than the height of the grid: the browser then scrolls to its end.
     if (view.follow.value) element.scrollTop = (view.rows.length + 2) * ROW;
     else if (view.dropped > dropped.current) {
-      // The grid is shorter now, so the browser may have scrolled it to its end.
-      const top = Math.max(before.current, element.scrollTop);
+      const { scrollTop, clientHeight, scrollHeight } = element;
+      // The grid is shorter now. If it is at its end, the browser may have scrolled it there.
+      const top = scrollTop + clientHeight >= scrollHeight - 1 ? Math.max(before.current, scrollTop) : scrollTop;
       element.scrollTop = top - (view.dropped - dropped.current) * ROW;
     }
     dropped.current = view.dropped;

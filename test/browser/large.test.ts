@@ -9,6 +9,17 @@ import { sha256 } from '../support/captured.ts';
 
 const MIB = 1024 * 1024;
 
+/** The number of the record in the first row in sight. */
+function topRow(wire: WirePage): Promise<string | undefined> {
+  return wire.grid.evaluate((grid) => {
+    const { left, top } = grid.getBoundingClientRect();
+    return document
+      .elementFromPoint(left + 5, top + 100)!
+      .closest('.wire-row')
+      ?.querySelector('.w-n')!.textContent;
+  });
+}
+
 describeInBrowser('the Wire screen stays usable', (browser) => {
   test('with 100,000 records: it renders at most 80 rows, and a filter finds the last one', async () => {
     const capture = new Capture();
@@ -47,19 +58,45 @@ describeInBrowser('the Wire screen stays usable', (browser) => {
     await wire.grid.evaluate((grid) => {
       grid.scrollTop -= 2400;
     });
-    const topRow = (): Promise<string> =>
-      wire.grid.evaluate((grid) => {
-        const { left, top } = grid.getBoundingClientRect();
-        return document
-          .elementFromPoint(left + 5, top + 100)!
-          .closest('.wire-row')!
-          .querySelector('.w-n')!.textContent;
-      });
-    await expect.poll(topRow).toMatch(/^104\d{3}$/);
-    const before = await topRow();
+    await expect.poll(() => topRow(wire)).toMatch(/^104\d{3}$/);
+    const before = await topRow(wire);
     fill(105_600);
     await expect.poll(() => page.getByText(/ of 100,/).count()).toBe(1);
-    expect(await topRow()).toBe(before);
+    expect(await topRow(wire)).toBe(before);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('while the oldest records are forgotten: a scroll whose event has not come yet stays', async () => {
+    const capture = new Capture();
+    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
+    const fill = (newest: number): void => {
+      while (capture.newest < newest) tap.bytes('c>s', Buffer.from('{"jsonrpc":"2.0","method":"x/y"}\n'));
+    };
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    tap.bytes('c>s', Buffer.from('not a message\n'));
+    for (const [newest, shown] of [
+      [90_000, / of 90,/],
+      [105_000, / of 105,000/],
+    ] as const) {
+      fill(newest);
+      await expect.poll(() => page.getByText(shown).count()).toBe(1);
+    }
+    // Far from the end: the grid does not get too short for it.
+    await wire.grid.evaluate((grid) => {
+      grid.scrollTop -= 48_000;
+    });
+    await expect.poll(() => topRow(wire)).toMatch(/^9\d{4}$/);
+    const before = Number(await topRow(wire));
+    await wire.grid.evaluate((grid) => {
+      addEventListener('scroll', (event) => event.stopImmediatePropagation(), { capture: true, once: true });
+      grid.scrollTop -= 120;
+    });
+    // The page keeps no more before it forgets some.
+    fill(105_001);
+    await expect.poll(() => page.getByText(/ of 100,00/).count()).toBe(1);
+    // Five rows, each of three records.
+    await expect.poll(() => topRow(wire)).toBe(`${before - 15}`);
     expect(misdeeds).toEqual([]);
   });
 
