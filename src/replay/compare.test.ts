@@ -132,6 +132,21 @@ test('the event loop runs while a long session is read and compared', async () =
   expect(await turnsOf(Promise.resolve(compareSessions(calls, calls)))).toBeGreaterThan(10);
 });
 
+test('a message around missing records is missing, and not too large', async () => {
+  const { records } = new StdioScript()
+    .handshake('2025-11-25')
+    .call('tools/call', { name: 'a' }, { content: [] })
+    .end();
+  const lost = records.findIndex((record, at) => record.layer === 'bytes' && at > records.length / 2);
+  async function* recorded() {
+    for (const [at, record] of records.entries())
+      yield at === lost ? ({ n: record.n, t: record.t, layer: 'gap', from: record.n } as const) : record;
+  }
+  expect((await sessionIn(recorded(), 'one')).notes).toEqual([
+    'Records are missing in one, so requests may be missing, too.',
+  ]);
+});
+
 test('a message that is too large to be compared is named, and so are several', async () => {
   const script = new StdioScript().handshake('2025-11-25');
   const notesOf = async (name: string): Promise<readonly string[]> => {

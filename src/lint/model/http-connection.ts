@@ -10,7 +10,7 @@ import { Method } from '../../protocol/methods.ts';
 import { revisionsOfClient, revisionsOfRequest } from './revisions-of.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import { decodeLatin1, decodeUtf8 } from './text.ts';
-import { eventsOfText, readText, type ReadText } from './text-reader.ts';
+import { eventsOfText, readPart, type ReadText } from './text-reader.ts';
 
 /** The most exchanges of a connection that wait for their end. */
 const MAX_EXCHANGES = 1000;
@@ -82,7 +82,7 @@ export class HttpConnection {
   }
 
   *#request(exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
-    const read = readText(part.bytes());
+    const read = readPart(part);
     yield* this.#begin(exchange, read);
     const conversation = exchange.conversation!;
     const place = { n: part.n, others: [exchange.n], from: 'client', conversation, exchange } as const;
@@ -150,7 +150,7 @@ export class HttpConnection {
     if (!conversation || !exchange.isMcp || exchange.isReplay) return;
     const others = otherRecords([exchange.isStream ? exchange.frameN : exchange.responseN, exchange.n]);
     const place = { n: part.n, others, from: 'server', conversation, exchange } as const;
-    yield* eventsOfText(readText(part.bytes()), place, exchange.revisions);
+    yield* eventsOfText(readPart(part), place, exchange.revisions);
   }
 
   *#end(number: number, exchange: Exchange, part: PartOfStream): Generator<WireEvent> {

@@ -6,7 +6,9 @@ export interface PartOfStream {
   readonly range: readonly number[];
   readonly exchange: number | undefined;
   readonly note: string | undefined;
-  /** Undefined if they are no longer in memory, or missing. */
+  /** Whether it is too large to be read. */
+  readonly isTooLarge: boolean;
+  /** Undefined if they are too many, no longer in memory, or missing. */
   bytes(): Uint8Array | undefined;
 }
 

@@ -26,7 +26,7 @@ export class StdioConnection {
     const revisions = conversation.revision ? [conversation.revision] : ALL_REVISIONS;
     if (line === undefined) {
       conversation.lose();
-      yield { on: 'unread', event: { records: [n], revisions, from } };
+      if (part.isTooLarge) yield { on: 'unread', event: { records: [n], revisions, from } };
       return;
     }
     const text = decodeAnyway(line.subarray(0, MAX_SHOWN));
@@ -56,8 +56,8 @@ function content(line: Uint8Array): Uint8Array {
 }
 
 /** Whether a line is meant as a message, valid or not. One that is too large to read may be. */
-function isMessage(read: ReadText | undefined, text: string): boolean {
-  if (read === undefined) return true;
+function isMessage(read: ReadText, text: string): boolean {
+  if ('isTooLarge' in read) return true;
   if ('problem' in read) return text.startsWith('{') || text.startsWith('[{');
   const { value } = read;
   if (Array.isArray(value)) return value.every(isObject);

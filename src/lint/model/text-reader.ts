@@ -4,6 +4,7 @@ import { isObject } from '../../jsonrpc/message.ts';
 import type { MalformedEvent, WireEvent } from './events.ts';
 import { MAX_BATCH } from './exchange.ts';
 import { readMessage, type MessagePlace } from './messages.ts';
+import type { PartOfStream } from './part.ts';
 import { decodeAnyway, decodeUtf8 } from './text.ts';
 
 /** Deeper or larger messages are not parsed, because they take too long: nothing is known about them. */
@@ -12,16 +13,23 @@ const MAX_KEYS_AND_VALUES = 50_000;
 /** How much of a text a finding may show, in UTF-16 code units. */
 const MAX_SHOWN = 200;
 
-/** What a text is: a value, or what is wrong with it. Undefined if it is too large to know. */
+/** What a text is: a value, or what is wrong with it. */
 export type ReadText =
   | { readonly value: unknown; readonly size: number }
-  | { readonly problem: 'not UTF-8' | 'not JSON'; readonly text: string };
+  | { readonly problem: 'not UTF-8' | 'not JSON'; readonly text: string }
+  | { readonly isTooLarge: true };
 
-export function readText(bytes: Uint8Array | undefined): ReadText | undefined {
-  if (bytes === undefined) return undefined;
+/** The text of a part. Undefined if bytes are missing. */
+export function readPart(part: PartOfStream): ReadText | undefined {
+  if (part.isTooLarge) return { isTooLarge: true };
+  const bytes = part.bytes();
+  return bytes && readText(bytes);
+}
+
+export function readText(bytes: Uint8Array): ReadText {
   const text = decodeUtf8(bytes);
   if (text === undefined) return { problem: 'not UTF-8', text: decodeAnyway(bytes.subarray(0, MAX_SHOWN)) };
-  if (excessOf(text, MAX_DEPTH, MAX_KEYS_AND_VALUES) !== undefined) return undefined;
+  if (excessOf(text, MAX_DEPTH, MAX_KEYS_AND_VALUES) !== undefined) return { isTooLarge: true };
   const value = jsonIn(text);
   return value === undefined ? { problem: 'not JSON', text: text.slice(0, MAX_SHOWN) } : { value, size: text.length };
 }
@@ -35,10 +43,10 @@ export function* eventsOfText(
   const { conversation, exchange, from, n, others = [] } = place;
   const records = [n, ...others];
   const { carriage } = conversation;
-  if (read === undefined) {
+  if (read === undefined || 'isTooLarge' in read) {
     // A message that is not known may be any request or answer.
     conversation.lose();
-    yield { on: 'unread', event: { records, revisions, from } };
+    if (read) yield { on: 'unread', event: { records, revisions, from } };
     return;
   }
   if ('problem' in read) {

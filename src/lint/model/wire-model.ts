@@ -48,9 +48,7 @@ export class WireModel {
     }
     const connection = this.#connections.get(conn);
     if (!connection) return;
-    yield* connection.part(
-      partOf(record, dir, range, () => (sizeOf(range) > MAX_PART ? undefined : this.#bytes.read(stream, range))),
-    );
+    yield* connection.part(partOf(record, dir, range, () => this.#bytes.read(stream, range)));
     // The message in a frame comes after it.
     if (layer === 'frame') this.#readTo(stream, range[0]!);
     if (FINAL.has(layer) || (layer === 'line' && connection instanceof StdioConnection))
@@ -99,7 +97,8 @@ function partOf(
   { n, layer, exchange, note }: LintRecord,
   dir: string,
   range: readonly number[],
-  bytes: () => Uint8Array | undefined,
+  read: () => Uint8Array | undefined,
 ): PartOfStream {
-  return { n, layer, dir, range, exchange, note, bytes };
+  const isTooLarge = sizeOf(range) > MAX_PART;
+  return { n, layer, dir, range, exchange, note, isTooLarge, bytes: () => (isTooLarge ? undefined : read()) };
 }
