@@ -51,7 +51,7 @@ test.each([80, 20])('shows no secret on a terminal of %i columns', (columns) => 
     bar.show({ progress: 1, message: 'with sk-planted-secret' });
     expect(screen.text).toMatch(/with \[redac/);
     bar.status('uses sk-planted-secret');
-    expect(screen.text).toBe(screen.text.replaceAll('sk-', ''));
+    expect(screen.text).not.toContain('sk-');
   } finally {
     scrubWith(scrubber([]));
   }
