@@ -41,8 +41,9 @@ export class Credentials {
   readonly #options: CredentialsOptions;
   readonly #http: GuardedHttp;
   readonly #server: string;
-  readonly #flight = new SingleFlight();
-  readonly #stepUp = new SingleFlight();
+  /** Without a user to log in, these are requests for other tokens, too. */
+  readonly #refreshes = new SingleFlight();
+  readonly #logins = new SingleFlight();
   #loading: Promise<void> | undefined;
   #held: Held | undefined;
 
@@ -71,7 +72,7 @@ export class Credentials {
     if (!held || !isDue(held.tokens)) return held;
     if (held.tokens.refreshToken !== undefined || !this.#options.redirect) {
       try {
-        await this.#flight.run((abort) => this.#refresh(held, abort), signal);
+        await this.#refreshes.run((abort) => this.#refresh(held, abort), signal);
       } catch (error) {
         signal?.throwIfAborted();
         // While the token is valid, the next request tries again. After that, the server's refusal of a request without a
@@ -86,18 +87,40 @@ export class Credentials {
   }
 
   /**
-   * Gets a token that replaces the refused one.
+   * Gets a token that replaces the refused one. Refreshes under the lock of the key. If that does not help, the user logs in
+   * under a second lock, so that others can refresh the stored token meanwhile. Processes that share the store wait for each
+   * other at both locks.
    *
    * @throws OAuthError
    */
   async renew(demand: Demand, signal: AbortSignal | undefined): Promise<void> {
+    const { redirect } = this.#options;
     for (;;) {
-      const flight = demand.stepUp ? this.#stepUp : this.#flight;
-      const mine = await flight.run((abort) => this.#acquire(demand, abort), signal);
+      let authority = undefined as Authority | undefined;
+      let renewed = false as boolean;
+      // A refresh grants no further scopes (RFC 6749, section 6).
+      const further = demand.stepUp || (this.#held && !covers(this.#held.tokens.scopes, demand.scopes));
+      if (!redirect || !further) {
+        await this.#refreshes.run(async (abort) => {
+          authority = await this.#discover(demand, abort);
+          renewed = await this.#refreshed(authority, demand, abort);
+        }, signal);
+      }
+      if (redirect && !renewed && !this.#satisfies(demand)) {
+        renewed = await this.#logins.run(
+          async (abort) => this.#loggedIn(authority ?? (await this.#discover(demand, abort)), demand, abort),
+          signal,
+        );
+      }
       // Another caller may have requested fewer scopes than this one needs.
-      const tokens = this.#held?.tokens;
-      if (mine || (tokens && tokens.accessToken !== demand.used && covers(tokens.scopes, demand.scopes))) return;
+      if (renewed || this.#satisfies(demand)) return;
     }
+  }
+
+  /** Whether another caller has got a token that this one can use. */
+  #satisfies({ used, scopes }: Demand): boolean {
+    const tokens = this.#held?.tokens;
+    return tokens !== undefined && tokens.accessToken !== used && covers(tokens.scopes, scopes);
   }
 
   async #load(): Promise<void> {
@@ -119,11 +142,7 @@ export class Credentials {
     const { metadataUrl, accessToken } = held.tokens;
     const demand = { used: accessToken, scopes: undefined, metadataUrl, dpop: false, stepUp: false };
     const authority = await this.#discover(demand, signal);
-    await this.#locked(authority, demand, signal, this.#options.redirect === undefined);
-  }
-
-  async #acquire(demand: Demand, signal: AbortSignal): Promise<void> {
-    await this.#locked(await this.#discover(demand, signal), demand, signal, true);
+    if (!(await this.#refreshed(authority, demand, signal))) this.#held = undefined;
   }
 
   async #discover(demand: Demand, signal: AbortSignal): Promise<Authority> {
@@ -134,7 +153,7 @@ export class Credentials {
       const known = await store.issuers(this.#server);
       return known.find((issuer) => issuers.includes(issuer)) ?? issuers[0]!;
     };
-    return discoverAuthority({
+    const authority = await discoverAuthority({
       endpoint: this.endpoint,
       http: this.#http,
       metadataUrl: demand.metadataUrl,
@@ -142,35 +161,48 @@ export class Credentials {
       legacy,
       signal,
     });
+    await this.#checkClient(this.#keyOf(authority));
+    return authority;
   }
 
-  /**
-   * Runs under the lock: no other caller or process gets a token for the same server meanwhile. A login of the user has a lock
-   * of its own, because a token that is there may have to be refreshed for other requests before the login ends.
-   */
-  async #locked(authority: Authority, demand: Demand, signal: AbortSignal, grants: boolean): Promise<void> {
+  #keyOf({ server }: Authority): CredentialKey {
+    return { server: this.#server, issuer: server.issuer };
+  }
+
+  /** Refreshes the token, or, without a user to log in, requests another one. Returns whether there is a token now. */
+  async #refreshed(authority: Authority, demand: Demand, signal: AbortSignal): Promise<boolean> {
     const { store, redirect } = this.#options;
-    const key: CredentialKey = { server: this.#server, issuer: authority.server.issuer };
-    await this.#checkClient(key);
-    const logsIn = grants && redirect !== undefined;
-    /** Returns whether there is a token now. Another caller or process may have got it. */
-    const unlessStored = async (get: Acquire): Promise<boolean> => {
-      const stored = await store.get(key);
-      if (stored?.tokens && this.#serves(stored.tokens, authority, demand)) {
-        await this.#hold(key.issuer, stored.tokens, false);
-        return true;
-      }
-      const got = await this.#bounded(signal, async (both) =>
-        get({ options: this.#options, http: this.#http, authority, demand, key, signal: both }, stored),
-      );
-      if (got) await this.#hold(key.issuer, got.tokens, true, got.dpop);
-      else if (!logsIn) this.#held = undefined;
-      return got !== undefined;
-    };
-    const refreshed: Acquire = async (attempt, stored) =>
-      (await refresh(attempt, stored)) ?? (grants && !logsIn ? await grant(attempt, stored) : undefined);
-    if ((await store.locked(key, () => unlessStored(refreshed), signal)) || !logsIn) return;
-    await store.locked({ ...key, issuer: `${key.issuer}${LOGIN}` }, () => unlessStored(grant), signal);
+    const get: Acquire = async (attempt, stored) =>
+      (await refresh(attempt, stored)) ?? (redirect ? undefined : await grant(attempt, stored));
+    const section = (): Promise<boolean> => this.#unlessStored(authority, demand, signal, get);
+    return store.locked(this.#keyOf(authority), section, signal);
+  }
+
+  async #loggedIn(authority: Authority, demand: Demand, signal: AbortSignal): Promise<void> {
+    const key = this.#keyOf(authority);
+    // Another process may log in for further scopes than these.
+    if (await this.#holdStored(await this.#options.store.get(key), authority, demand)) return;
+    const section = (): Promise<boolean> => this.#unlessStored(authority, demand, signal, grant);
+    await this.#options.store.locked({ ...key, issuer: `${key.issuer}${LOGIN}` }, section, signal);
+  }
+
+  /** Runs under a lock. Returns whether there is a token now. */
+  async #unlessStored(authority: Authority, demand: Demand, signal: AbortSignal, get: Acquire): Promise<boolean> {
+    const key = this.#keyOf(authority);
+    const stored = await this.#options.store.get(key);
+    if (await this.#holdStored(stored, authority, demand)) return true;
+    const got = await this.#bounded(signal, async (both) =>
+      get({ options: this.#options, http: this.#http, authority, demand, key, signal: both }, stored),
+    );
+    if (got) await this.#hold(key.issuer, got.tokens, true, got.dpop);
+    return got !== undefined;
+  }
+
+  /** Uses a token that another caller or process has stored. Returns whether there is one. */
+  async #holdStored(stored: StoredCredentials | undefined, authority: Authority, demand: Demand): Promise<boolean> {
+    if (!stored?.tokens || !this.#serves(stored.tokens, authority, demand)) return false;
+    await this.#hold(authority.server.issuer, stored.tokens, false);
+    return true;
   }
 
   /** Limits how long the lock is held. Application code that gets a token may ignore the signal. */

@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Deferred } from '../../base/deferred.ts';
-import { challenge, OAuthWorld, REDIRECT, send, SERVER, type Gatekeeper } from '../../../test/support/oauth-world.ts';
+import {
+  challenge,
+  ISSUER,
+  OAuthWorld,
+  REDIRECT,
+  send,
+  SERVER,
+  type Gatekeeper,
+} from '../../../test/support/oauth-world.ts';
 import { customRedirect, FileTokenStore, MemoryTokenStore, type TokenStore } from '../index.ts';
 
 const REQUEST = { method: 'POST', url: new URL(SERVER) } as const;
@@ -20,7 +28,7 @@ async function folder(): Promise<string> {
 }
 
 /** A client with a token, whose server requires a further scope. The user sees the login and does nothing yet. */
-async function stepUp(store: TokenStore) {
+async function stepUp(store: TokenStore, status = 403) {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const world = new OAuthWorld();
@@ -28,7 +36,7 @@ async function stepUp(store: TokenStore) {
   const shown = new Deferred();
   const redirect = customRedirect(REDIRECT, async ({ url }) => {
     world.loginUrls.push(url);
-    if (world.loginUrls.length > 1) {
+    if (world.loginUrls.length === 2) {
       shown.resolve();
       await finish.promise;
     }
@@ -36,27 +44,37 @@ async function stepUp(store: TokenStore) {
   });
   const authorizer = world.authorizer({ store, redirect });
   await send(authorizer);
-  const headers = await authorizer.headers(REQUEST);
-  const further = 'Bearer error="insufficient_scope", scope="write"';
-  const refused = authorizer.refused({ ...REQUEST, headers }, { status: 403, header: () => further });
+  const refuse = async (): Promise<boolean> => {
+    const further = 'Bearer error="insufficient_scope", scope="write"';
+    const headers = await authorizer.headers(REQUEST);
+    return authorizer.refused({ ...REQUEST, headers }, { status, header: () => further });
+  };
+  const refused = refuse();
   await shown.promise;
-  return { world, authorizer, redirect, refused, finish: () => finish.resolve() };
+  return { world, authorizer, redirect, refuse, refused, finish };
 }
 
-test.each(['memory', 'files'])('while a user logs in for a further scope, tokens in %s are refreshed', async (kind) => {
+test.each([
+  ['memory', 403],
+  ['memory', 401],
+  ['files', 403],
+  ['files', 401],
+])('tokens in %s are refreshed while a user logs in for a further scope, after a %i', async (kind, status) => {
   const store = kind === 'files' ? new FileTokenStore(await folder()) : new MemoryTokenStore();
-  const { world, authorizer, redirect, refused, finish } = await stepUp(store);
+  const { world, authorizer, redirect, refused, finish } = await stepUp(store, status);
   const other = world.authorizer({ store, redirect });
   vi.setSystemTime(Date.now() + 3_590_000);
   expect(await authorizer.headers(REQUEST)).toEqual({ authorization: 'Bearer access-2' });
   vi.setSystemTime(Date.now() + 3_590_000);
   expect(await other.headers(REQUEST)).toEqual({ authorization: 'Bearer access-3' });
-  finish();
+  expect((await send(authorizer, accepts('access-4'))).sent).toEqual(['Bearer access-3', 'Bearer access-4']);
+  finish.resolve();
   expect(await refused).toBe(true);
   for (const each of [authorizer, world.authorizer({ store, redirect })])
-    expect(await each.headers(REQUEST)).toEqual({ authorization: 'Bearer access-4' });
+    expect(await each.headers(REQUEST)).toEqual({ authorization: 'Bearer access-5' });
   const grants = world.tokenRequests.map((form) => form['grant_type']);
-  expect(grants).toEqual(['authorization_code', 'refresh_token', 'refresh_token', 'authorization_code']);
+  const refreshes = ['refresh_token', 'refresh_token', 'refresh_token'];
+  expect(grants).toEqual(['authorization_code', ...refreshes, 'authorization_code']);
   expect(world.loginUrls).toHaveLength(2);
 });
 
@@ -68,7 +86,7 @@ test('a request that needs a login waits for one for a further scope', async () 
   const other = world.authorizer({ store, redirect });
   const answer = send(other, accepts('access-2'));
   await vi.waitFor(() => expect(world.tokenRequests).toHaveLength(2));
-  finish();
+  finish.resolve();
   expect(await refused).toBe(true);
   expect((await answer).sent).toEqual(['Bearer access-1', 'Bearer access-2']);
   expect(world.loginUrls).toHaveLength(2);

@@ -65,7 +65,8 @@ export interface TokenStore {
   /**
    * Runs `section` while no other caller or process that shares the store runs one for the same key. Sections of
    * different keys do not block each other. If a process dies, its section must not block others forever.
-   * Logins of users run in sections of keys whose issuer ends with `#login`. Nothing is stored under these keys.
+   * Logins of users run in sections of keys whose issuer ends with `#login`. Nothing is stored under these keys. Such a
+   * section runs sections of the key without `#login` inside it, so both must be possible at the same time.
    *
    * @param signal stops the wait; a section that has begun is not stopped.
    * @throws the section's error; the signal's reason.
