@@ -10,7 +10,7 @@ import { checkRedirect } from './redirect-uri.ts';
 import { knownClient, register, canReuse } from './registration.ts';
 import { covers, selectScopes } from './scopes.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
-import type { CredentialKey, StoredCredentials, StoredTokens, TokenStore } from './token-store.ts';
+import type { CredentialKey, StoredClient, StoredCredentials, StoredTokens, TokenStore } from './token-store.ts';
 
 /** Why a new token is needed. */
 export interface Demand {
@@ -136,24 +136,28 @@ async function askUser(
     const stored = await store.get(key);
     const known = knownClient(options, server);
     const login = await redirect.start(stored?.client?.redirectUris ?? [], further, key);
+    let registered: StoredClient | undefined;
     try {
       checkRedirect(login.redirectUri);
-      const former = stored?.client && canReuse(stored.client, login.redirectUri) ? stored.client : undefined;
-      let client: Identity = known ?? former!;
-      if (!known && !former) {
-        const registered = await register(options, server, login.redirectUri, http, signal);
-        await store.locked(key, async () => store.set(key, { ...(await store.get(key)), client: registered }));
-        client = registered;
+      registered = !known && stored?.client && canReuse(stored.client, login.redirectUri) ? stored.client : undefined;
+      if (!known && !registered) {
+        const client = await register(options, server, login.redirectUri, http, signal);
+        await store.locked(key, async () => store.set(key, { ...(await store.get(key)), client }));
+        registered = client;
       }
+      const client: Identity = known ?? registered!;
       const issued = await authorizationCode({ ...contextOf(attempt, client, dpop), signal, login, resource, scopes });
-      return await store.locked(key, async () =>
-        keep(attempt, await store.get(key), client.clientId, scopes, issued, dpop),
-      );
+      return await store.locked(key, async () => {
+        // A refresh that failed during the login has removed the client.
+        const before = registered ? { client: registered } : await store.get(key);
+        return keep(attempt, before, client.clientId, scopes, issued, dpop);
+      });
     } catch (error) {
-      if (known || !(error instanceof OAuthError)) throw error;
+      if (!registered || !(error instanceof OAuthError)) throw error;
+      const { clientId } = registered;
       const forgotten = error.error === 'invalid_client';
       // A server that does not know the client shows an error page and does not redirect back.
-      if (forgotten || error.code === 'timeout') await store.locked(key, () => forgetClient(store, key));
+      if (forgotten || error.code === 'timeout') await store.locked(key, () => forgetClient(store, key, clientId));
       if (!first || !forgotten) throw error;
     } finally {
       await login.close();
@@ -161,9 +165,10 @@ async function askUser(
   }
 }
 
-/** Makes the next login register a new client. */
-async function forgetClient(store: TokenStore, key: CredentialKey): Promise<void> {
-  const { tokens } = (await store.get(key)) ?? {};
+/** Makes the next login register a new client, unless another login has done so already. */
+async function forgetClient(store: TokenStore, key: CredentialKey, clientId: string): Promise<void> {
+  const { tokens, client } = (await store.get(key)) ?? {};
+  if (client?.clientId !== clientId) return;
   if (tokens) await store.set(key, { tokens });
   else await store.delete(key);
 }

@@ -12,9 +12,10 @@ import {
   SERVER,
   type Gatekeeper,
 } from '../../../test/support/oauth-world.ts';
-import { customRedirect, FileTokenStore, MemoryTokenStore, type TokenStore } from '../index.ts';
+import { customRedirect, FileTokenStore, MemoryTokenStore, OAuthError, type TokenStore } from '../index.ts';
 
 const REQUEST = { method: 'POST', url: new URL(SERVER) } as const;
+const KEY = { server: SERVER, issuer: ISSUER };
 
 const accepts =
   (token: string): Gatekeeper =>
@@ -90,4 +91,34 @@ test('a request that needs a login waits for one for a further scope', async () 
   expect(await refused).toBe(true);
   expect((await answer).sent).toEqual(['Bearer access-1', 'Bearer access-2']);
   expect(world.loginUrls).toHaveLength(2);
+});
+
+test.each(['invalid_client', 'unauthorized_client'])(
+  'a refresh that fails with %s during a login does not separate the new tokens from their client',
+  async (error) => {
+    const store = new MemoryTokenStore();
+    const { world, authorizer, refused, finish } = await stepUp(store);
+    const refusal = { status: 400, body: { error } };
+    world.ontoken = ({ body }) => (body['grant_type'] === 'refresh_token' ? refusal : undefined);
+    vi.setSystemTime(Date.now() + 3_590_000);
+    await authorizer.headers(REQUEST);
+    expect((await store.get(KEY))?.client).toBeUndefined();
+    world.ontoken = () => undefined;
+    finish.resolve();
+    expect(await refused).toBe(true);
+    vi.setSystemTime(Date.now() + 3_590_000);
+    expect((await send(authorizer)).sent).toEqual(['Bearer access-3']);
+    expect(world.tokenRequests.at(-1)).toMatchObject({ grant_type: 'refresh_token', refresh_token: 'refresh-2' });
+    expect([world.loginUrls.length, world.registrations.length]).toEqual([2, 1]);
+  },
+);
+
+test('a login that fails late does not remove the client of the next login', async () => {
+  const store = new MemoryTokenStore();
+  const { refused, finish } = await stepUp(store);
+  const client = { clientId: 'next', redirectUris: [REDIRECT] };
+  await store.set(KEY, { client });
+  finish.reject(new OAuthError('timeout', 'No login'));
+  await expect(refused).rejects.toThrow('No login');
+  expect(await store.get(KEY)).toEqual({ client });
 });
