@@ -29,7 +29,7 @@ export interface Held {
   readonly issuer: string;
   readonly tokens: StoredTokens;
   readonly dpop: DpopKey | undefined;
-  /** When this process got the token, in milliseconds since 1970. Undefined if another process got it. */
+  /** When this process got the token, in the units of `performance.now()`. Undefined if another process got it. */
   readonly issuedAt: number | undefined;
   /** The server has refused it. */
   rejected: boolean;
@@ -134,7 +134,7 @@ export class Credentials {
   async #hold(issuer: string, tokens: StoredTokens, fresh: boolean, dpop?: DpopKey): Promise<void> {
     const key =
       dpop ?? (tokens.tokenType === 'DPoP' && tokens.dpopKey ? await DpopKey.open(tokens.dpopKey) : undefined);
-    this.#held = { issuer, tokens, dpop: key, issuedAt: fresh ? Date.now() : undefined, rejected: false };
+    this.#held = { issuer, tokens, dpop: key, issuedAt: fresh ? performance.now() : undefined, rejected: false };
   }
 
   /** Refreshes a token before it expires. Does not ask the user, because the token may not be needed again. */

@@ -46,12 +46,20 @@ export function oauth(options: OAuthOptions): Authorizer {
   return new OAuth(options);
 }
 
+/** The step-ups for a set of scopes. */
+interface StepUps {
+  count: number;
+  /** The token that the last one replaces. */
+  used: string | undefined;
+  /** Number of requests that wait for the last one. */
+  waiting: number;
+}
+
 class OAuth implements Authorizer {
   readonly #options: OAuthOptions;
   readonly #maxStepUps: number;
   #credentials: Credentials | undefined;
-  /** For each set of scopes: the number of step-ups, and the token that the last one replaced. */
-  readonly #stepUps = new Map<string, { count: number; used: string | undefined }>();
+  readonly #stepUps = new Map<string, StepUps>();
   #rejected = 0;
   /** Number of active user logins. */
   #logins = 0;
@@ -127,15 +135,20 @@ class OAuth implements Authorizer {
     }
     if (response.status !== 403 || !isInsufficientScope(challenges) || !scopes) return false;
     if (held && held.tokens.accessToken !== used && covers(held.tokens.scopes, scopes)) return true;
-    this.#countStepUp(scopes, used);
-    await credentials.renew({ ...demand, stepUp: true }, signal);
+    const stepUps = this.#countStepUp(scopes, used);
+    stepUps.waiting += 1;
+    try {
+      await credentials.renew({ ...demand, stepUp: true }, signal);
+    } finally {
+      stepUps.waiting -= 1;
+    }
     return true;
   }
 
   /** Fails if the server repeatedly refuses new tokens: another new token would not help. */
   #countRejection({ held, endpoint }: Credentials): void {
     if (!held) return;
-    const young = held.issuedAt !== undefined && Date.now() - held.issuedAt < YOUNG;
+    const young = held.issuedAt !== undefined && performance.now() - held.issuedAt < YOUNG;
     if (!young) this.#rejected = 0;
     else if (!held.rejected) this.#rejected += 1;
     held.rejected = true;
@@ -144,20 +157,23 @@ class OAuth implements Authorizer {
   }
 
   /** 2026-07-28, basic/authorization: Step-Up Authorization Flow, 4. */
-  #countStepUp(scopes: readonly string[], used: string | undefined): void {
+  #countStepUp(scopes: readonly string[], used: string | undefined): StepUps {
     const wanted = scopes.toSorted().join(' ');
-    const { count, used: before } = this.#stepUps.get(wanted) ?? { count: 0, used: undefined };
-    // Requests that were refused with the same token count as one step-up.
-    if (count > 0 && before === used) return;
-    if (count >= this.#maxStepUps) {
-      const times = count === 1 ? 'once' : `${count} times`;
+    const stepUps = this.#stepUps.get(wanted) ?? { count: 0, used, waiting: 0 };
+    // Requests that wait for the same login, or that were refused with the same token, count as one step-up.
+    if (stepUps.waiting > 0 || (stepUps.count > 0 && stepUps.used === used)) return stepUps;
+    if (stepUps.count >= this.#maxStepUps) {
+      const times = stepUps.count === 1 ? 'once' : `${stepUps.count} times`;
       throw new OAuthError(
         'insufficient_scope',
         `The server requires scopes that were requested ${times} already: ${wanted}`,
       );
     }
     if (this.#stepUps.size >= MAX_COUNTED) this.#stepUps.clear();
-    this.#stepUps.set(wanted, { count: count + 1, used });
+    stepUps.count += 1;
+    stepUps.used = used;
+    this.#stepUps.set(wanted, stepUps);
+    return stepUps;
   }
 
   #credentialsFor(url: URL): Credentials {
@@ -170,7 +186,10 @@ class OAuth implements Authorizer {
     }));
   }
 
-  /** Otherwise a hostile server could open the user's browser again and again. */
+  /**
+   * Counts a login. Throws if 10 began within 10 minutes: a hostile server could otherwise open the browser again and
+   * again.
+   */
   #countLogin(): void {
     const now = performance.now();
     const [oldest = now] = this.#loginTimes;

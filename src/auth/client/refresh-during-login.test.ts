@@ -122,3 +122,19 @@ test('a login that fails late does not remove the client of the next login', asy
   await expect(refused).rejects.toThrow('No login');
   expect(await store.get(KEY)).toEqual({ client });
 });
+
+test('requests with refreshed tokens that wait for one login count as one step-up', async () => {
+  const { world, refuse, refused, finish } = await stepUp(new MemoryTokenStore());
+  const waiting = [refused];
+  for (let n = 0; n < 3; n++) {
+    vi.setSystemTime(Date.now() + 3_590_000);
+    waiting.push(refuse());
+    await vi.waitFor(() => expect(world.tokens).toBe(n + 2));
+  }
+  finish.resolve();
+  expect(await Promise.all(waiting)).toEqual([true, true, true, true]);
+  expect(world.loginUrls).toHaveLength(2);
+  expect(await refuse()).toBe(true);
+  await expect(refuse()).rejects.toThrow('The server requires scopes that were requested 2 times already: write');
+  expect(world.loginUrls).toHaveLength(3);
+});
