@@ -20,6 +20,16 @@ function topRow(wire: WirePage): Promise<string | undefined> {
   });
 }
 
+/** A capture of one connection, and what fills it up to a number of records. */
+function filling() {
+  const capture = new Capture();
+  const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
+  const fill = (newest: number): void => {
+    while (capture.newest < newest) tap.bytes('c>s', Buffer.from('{"jsonrpc":"2.0","method":"x/y"}\n'));
+  };
+  return { capture, tap, fill };
+}
+
 describeInBrowser('the Wire screen stays usable', (browser) => {
   test('with 100,000 records: it renders at most 80 rows, and a filter finds the last one', async () => {
     const capture = new Capture();
@@ -41,11 +51,7 @@ describeInBrowser('the Wire screen stays usable', (browser) => {
   });
 
   test('while the oldest records are forgotten: the rows in sight stay', async () => {
-    const capture = new Capture();
-    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
-    const fill = (newest: number): void => {
-      while (capture.newest < newest) tap.bytes('c>s', Buffer.from('{"jsonrpc":"2.0","method":"x/y"}\n'));
-    };
+    const { capture, fill } = filling();
     const { page, misdeeds } = await openPage(browser(), { capture });
     const wire = new WirePage(page);
     for (const [newest, shown] of [
@@ -67,11 +73,7 @@ describeInBrowser('the Wire screen stays usable', (browser) => {
   });
 
   test('while the oldest records are forgotten: a scroll whose event has not come yet stays', async () => {
-    const capture = new Capture();
-    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
-    const fill = (newest: number): void => {
-      while (capture.newest < newest) tap.bytes('c>s', Buffer.from('{"jsonrpc":"2.0","method":"x/y"}\n'));
-    };
+    const { capture, tap, fill } = filling();
     const { page, misdeeds } = await openPage(browser(), { capture });
     const wire = new WirePage(page);
     tap.bytes('c>s', Buffer.from('not a message\n'));

@@ -130,6 +130,14 @@ export const challenge = (status: number, header: string): Answer => ({
 /** Accepts any token. */
 export const anyToken: Gatekeeper = ({ authorization }) => (authorization ? undefined : challenge(401, 'Bearer'));
 
+/** Accepts these tokens only. */
+export const accepts =
+  (...tokens: string[]): Gatekeeper =>
+  ({ authorization }) =>
+    tokens.some((token) => authorization === `Bearer ${token}`)
+      ? undefined
+      : challenge(401, 'Bearer error="invalid_token"');
+
 /**
  * Sends a request as a transport does: again, as long as the authorizer says so. Returns all credentials that were
  * sent.

@@ -5,6 +5,7 @@ import { inspect } from 'node:util';
 import { decodeJwt, decodeProtectedHeader, exportJWK, exportPKCS8, generateKeyPair } from 'jose';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  accepts,
   anyToken,
   challenge,
   ISSUER,
@@ -27,10 +28,6 @@ import {
 
 const KEY = { server: SERVER, issuer: ISSUER };
 const CLIENT = { clientId: 'app', clientSecret: 'the-client-secret' };
-const accepts =
-  (...tokens: string[]) =>
-  ({ authorization }: Readonly<Record<string, string>>) =>
-    tokens.includes(authorization?.split(' ')[1] ?? '') ? undefined : challenge(401, 'Bearer error="invalid_token"');
 
 describe('the code flow', () => {
   test('registers, asks the user, and sends the token, all bound to the resource', async () => {

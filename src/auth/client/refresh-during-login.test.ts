@@ -3,24 +3,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Deferred } from '../../base/deferred.ts';
-import {
-  challenge,
-  ISSUER,
-  OAuthWorld,
-  REDIRECT,
-  send,
-  SERVER,
-  type Gatekeeper,
-} from '../../../test/support/oauth-world.ts';
+import { accepts, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
 import { customRedirect, FileTokenStore, MemoryTokenStore, OAuthError, type TokenStore } from '../index.ts';
 
 const REQUEST = { method: 'POST', url: new URL(SERVER) } as const;
 const KEY = { server: SERVER, issuer: ISSUER };
-
-const accepts =
-  (token: string): Gatekeeper =>
-  ({ authorization }) =>
-    authorization === `Bearer ${token}` ? undefined : challenge(401, 'Bearer error="invalid_token"');
 
 async function folder(): Promise<string> {
   const created = await mkdtemp(path.join(tmpdir(), 'everwire-login-'));
