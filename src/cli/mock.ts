@@ -1,5 +1,6 @@
 import { parse } from 'node:path';
 import type { MockServer } from '../mock/mock-server.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import type { MockFlags } from './mock-options.ts';
 import { keepInput } from './keep-input.ts';
 import { unreadable } from './open-recording.ts';
@@ -21,12 +22,13 @@ export async function mock(file: string, flags: MockFlags): Promise<void> {
 
 async function open(file: string, { fast, lenient }: MockFlags): Promise<MockServer> {
   const { mockServer } = await import('../mock/mock-server.ts');
+  const print = unrepeated(printStatus);
   try {
     return await mockServer(file, {
       fast,
       lenient,
-      onmiss: ({ message }) => printStatus(message),
-      onerror: ({ message }) => printStatus(message),
+      onmiss: ({ message }) => print(message),
+      onerror: ({ message }) => print(message),
     });
   } catch (error) {
     throw unreadable(error, file);
