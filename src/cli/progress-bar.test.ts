@@ -57,6 +57,12 @@ test.each([80, 20])('shows no secret on a terminal of %i columns', (columns) => 
   }
 });
 
+test('a line of wide characters stays on one line of the terminal', () => {
+  const screen = new Screen(true, 20);
+  new ProgressBar(screen).show({ progress: 1, message: '正在处理文件的所有内容' });
+  expect(screen.shown).toEqual(['… 1  正在处理文件…']);
+});
+
 test('a line is never wider than the terminal', () => {
   const screen = new Screen(true, 20);
   new ProgressBar(screen).show({ progress: 1, message: 'a message that does not fit' });

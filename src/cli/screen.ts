@@ -1,3 +1,4 @@
+import { eastAsianWidth } from 'get-east-asian-width';
 import { printable } from '../base/printable.ts';
 
 /** The longest line that is shown, in characters. */
@@ -26,15 +27,31 @@ export function relayed(line: string, server: string): string {
   return /^\W*everwire\b/i.test(line) ? `${oneLine(server)}: ${line}` : line;
 }
 
-/** Cuts a line to a width. */
+/** Cuts a line to a width in columns. */
 export function cut(text: string, width: number): string {
-  const characters = Array.from(text);
-  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join('')}…`;
+  let columns = 0;
+  /** The length of the part that leaves a column for "…". */
+  let kept = 0;
+  for (const character of text) {
+    columns += columnsOf(character);
+    if (columns > width) return `${text.slice(0, kept)}…`;
+    if (columns < width) kept += character.length;
+  }
+  return text;
 }
 
-/** The width of a text on a terminal, in columns. Each character counts as one. */
+/** The width of a text on a terminal, in columns. Chinese characters and emoji, for example, take two, and combining marks none. */
 export function widthOf(text: string): number {
-  return Array.from(text).length;
+  let columns = 0;
+  for (const character of text) columns += columnsOf(character);
+  return columns;
+}
+
+function columnsOf(character: string): number {
+  const code = character.codePointAt(0)!;
+  // The first combining mark.
+  if (code < 0x300) return 1;
+  return /[\p{Mn}\p{Me}\p{Cf}]/u.test(character) ? 0 : eastAsianWidth(code);
 }
 
 /** Decimal units: 1 kB is 1000 bytes. */

@@ -43,9 +43,33 @@ test('a table without rows has no lines', () => {
   expect(table([])).toBe('');
 });
 
-test('characters are never cut in two', () => {
-  expect(cut('😀😀😀', 3)).toBe('😀😀😀');
-  expect(cut('😀😀😀', 2)).toBe('😀…');
+test.each([
+  ['plain', 5, 'plain'],
+  ['plain', 4, 'pla…'],
+  ['plain', 0, '…'],
+  ['', 0, ''],
+  // Two columns each, and never cut in two.
+  ['😀😀😀', 6, '😀😀😀'],
+  ['😀😀😀', 5, '😀😀…'],
+  ['😀😀😀', 4, '😀…'],
+  ['搜索文件', 8, '搜索文件'],
+  ['搜索文件', 7, '搜索文…'],
+  ['𠀀𠀀', 3, '𠀀…'],
+  ['ﾃｽﾄ', 3, 'ﾃｽﾄ'],
+  // Combining marks take none, and stay with their letter.
+  ['e\u0301e\u0301', 2, 'e\u0301e\u0301'],
+  ['e\u0301e\u0301e\u0301', 2, 'e\u0301…'],
+])('%j is cut to %d columns', (text, width, expected) => {
+  expect(cut(text, width)).toBe(expected);
+});
+
+test('columns of Chinese text are aligned', () => {
+  expect(
+    table([
+      ['搜索', '一'],
+      ['ping', 'two'],
+    ]),
+  ).toBe('  搜索  一\n  ping  two\n');
 });
 
 test.each([

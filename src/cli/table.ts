@@ -1,6 +1,6 @@
 import { cut, oneLine, widthOf } from './screen.ts';
 
-/** The largest width of a column, in characters. Does not apply to the last column. */
+/** The largest width of a column, in columns of the terminal. Does not apply to the last column. */
 const MAX_COLUMN = 60;
 /** If the last column has less room than this, it goes on its own lines. */
 const MIN_LAST_COLUMN = 30;
