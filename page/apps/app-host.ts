@@ -1,9 +1,10 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { peerUrl } from '../../src/base/peer-url.ts';
+import { MAX_APP_MESSAGE } from '../../src/inspect/page-server/apps-api.ts';
 import { ErrorCode } from '../../src/jsonrpc/errors.ts';
 import { isObject, type JsonObject, type JsonValue, type RequestId } from '../../src/jsonrpc/message.ts';
 import { VERSION } from '../../src/version.ts';
-import { MAX_MESSAGE, readMessage } from './app-message.ts';
+import { readMessage } from './app-message.ts';
 
 /** The revision of MCP Apps. */
 const REVISION = '2026-01-26';
@@ -143,13 +144,13 @@ export class AppHost {
   /**
    * Takes a message of the app.
    *
-   * @param data anything. The caller has checked its source and its origin.
+   * @param data the message as JSON text, or null for one that is too large. The caller has checked its source and its origin.
    * @param now milliseconds.
    */
   receive(data: unknown, now: number): void {
     if (!this.count(now)) return;
     const message = readMessage(data);
-    if (message === 'large') return this.stop(`It sent a message of more than ${MAX_MESSAGE / 1024 ** 2} MiB.`);
+    if (message === 'large') return this.stop(`It sent a message of more than ${MAX_APP_MESSAGE / 1024 ** 2} MiB.`);
     if (!message) return this.#note('refused', 'A message', 'It is not a JSON-RPC message.');
     const { text, id, method, params } = message;
     this.#length += text.length;

@@ -1,8 +1,7 @@
+import { encodeUtf8 } from '../../src/base/bytes.ts';
+import { MAX_APP_MESSAGE } from '../../src/inspect/page-server/apps-api.ts';
 import { isObject, type JsonObject, type RequestId } from '../../src/jsonrpc/message.ts';
-import { weightOf } from '../../src/jsonrpc/weight.ts';
-
-/** The largest message of an app. Bytes of memory, estimated. */
-export const MAX_MESSAGE = 4 * 1024 * 1024;
+import { jsonWeight } from '../../src/jsonrpc/weight.ts';
 
 /** A message of an app. */
 export interface ReceivedMessage {
@@ -15,19 +14,16 @@ export interface ReceivedMessage {
 }
 
 /**
- * Reads what an app sent, which may be anything that can be cloned.
+ * Reads a message of an app, as the frame around the app passes it on.
  *
+ * @param data JSON text. Anything else stands for a message that is too large.
  * @returns `large` if it is too large, undefined if it is not a JSON-RPC message.
  */
 export function readMessage(data: unknown): ReceivedMessage | 'large' | undefined {
-  // A cyclic value has no end.
-  if (weightOf(data, MAX_MESSAGE) > MAX_MESSAGE) return 'large';
-  let text: string;
+  if (typeof data !== 'string' || jsonWeight(encodeUtf8(data)) > MAX_APP_MESSAGE) return 'large';
   let message: unknown;
   try {
-    // The same value without what JSON does not have.
-    text = JSON.stringify(data) ?? '';
-    message = JSON.parse(text);
+    message = JSON.parse(data);
   } catch {
     return undefined;
   }
@@ -35,5 +31,10 @@ export function readMessage(data: unknown): ReceivedMessage | 'large' | undefine
   const { id, method, params } = message as Readonly<Record<string, unknown>>;
   const isId = typeof id === 'string' || typeof id === 'number';
   if (method === undefined ? !isId : typeof method !== 'string' || (id !== undefined && !isId)) return undefined;
-  return { text, ...(isId && { id }), method: method as string | undefined, params: isObject(params) ? params : {} };
+  return {
+    text: data,
+    ...(isId && { id }),
+    method: method as string | undefined,
+    params: isObject(params) ? params : {},
+  };
 }

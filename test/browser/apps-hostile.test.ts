@@ -222,7 +222,11 @@ describeInBrowser('a hostile app', (browser) => {
       'for (let i = 0; i < 20; i += 1) notify("x", { text: "x".repeat(3_000_000) });',
       'MiB in a second',
     ],
-    ['a cyclic message', 'const a = {}; a.a = a; notify("x", a);', 'a message of more than 4 MiB'],
+    [
+      'a message of many values',
+      'notify("x", { many: Array.from({ length: 1_000_000 }, () => ({})) });',
+      'a message of more than 4 MiB',
+    ],
   ])('is stopped after %s', async (_, code, why) => {
     const server = await appServer(`${APP} start().then(() => { ${code} });`);
     const { page, run } = await openApps(browser(), server.url);
@@ -239,6 +243,36 @@ describeInBrowser('a hostile app', (browser) => {
     await page.getByRole('button', { name: 'Close the app' }).click();
     await page.getByText('Closed', { exact: true }).waitFor();
     expect(await page.locator('iframe').count()).toBe(0);
+  });
+
+  test.each([
+    ['a map of millions', '', 'new Map(Array.from({ length: 2_000_000 }, (_, at) => [at, at]))'],
+    [
+      'a map, although it has changed the frame around it',
+      'parent.JSON.stringify = (value) => value;',
+      'new Map(Array.from({ length: 2_000_000 }, (_, at) => [at, at]))',
+    ],
+    ['millions of objects', '', 'Array.from({ length: 2_000_000 }, () => ({}))'],
+  ])('does not freeze the page with %s', async (_, before, value) => {
+    const code = `${before} notify('x', { value: ${value} }); request('ping').then(() => say('sent'));`;
+    const server = await appServer(`${APP} start().then(() => setTimeout(() => { ${code} }, 1000));`);
+    const { page, run, view } = await openApps(browser(), server.url);
+    await run.click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    const pauses = await page.evaluateHandle(() => {
+      const found: number[] = [];
+      let last = performance.now();
+      setInterval(() => {
+        const now = performance.now();
+        found.push(now - last);
+        last = now;
+      }, 10);
+      return found;
+    });
+    // Of a map, nothing is left in JSON, so the app goes on.
+    if (value.startsWith('new Map')) await view.getByText('sent', { exact: true }).waitFor({ timeout: 20_000 });
+    else await page.getByRole('alert').getByText('a message of more than 4 MiB').waitFor({ timeout: 20_000 });
+    expect(await pauses.evaluate((found) => Math.max(...found))).toBeLessThan(500);
   });
 
   test('does not freeze the page with notes whose characters must be escaped', async () => {

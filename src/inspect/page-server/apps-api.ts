@@ -1,6 +1,6 @@
 import type { JsonValue } from '../../jsonrpc/message.ts';
 
-/** Types of MCP Apps (extension `io.modelcontextprotocol/ui`), for the API between the page and its server. */
+/** MCP Apps (extension `io.modelcontextprotocol/ui`), in the API between the page and its server. */
 
 /** The lists of domains that a resource may declare, in `_meta.ui.csp`. */
 export type DomainList = 'connectDomains' | 'resourceDomains' | 'frameDomains' | 'baseUriDomains';
@@ -51,6 +51,9 @@ export interface AppReports {
   /** Whether there were more, which are not shown. */
   readonly hasMore: boolean;
 }
+
+/** The largest message of an app. Bytes of memory, estimated. Its text has no more characters. */
+export const MAX_APP_MESSAGE = 4 * 1024 * 1024;
 
 /** A message between an app and the page. */
 export interface AppMessage {
