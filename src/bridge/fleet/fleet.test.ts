@@ -216,6 +216,11 @@ describe('the tools of a fleet', () => {
         throw new RpcError(-32602, 'unknown cursor');
       },
     });
+    const several = fleetOf({ a: refusing, b: toolServer('b', []) });
+    const missing = { tools: [], _meta: { 'dev.everwire/missing': ['a'] } };
+    expect(await ask(several.fleet, 'tools/list', { cursor })).toEqual(missing);
+    expect(several.warnings).toEqual(['the server "a" does not answer tools/list: unknown cursor']);
+    // The lists of no other server depend on it.
     await expect(ask(fleetOf({ a: refusing }).fleet, 'tools/list', { cursor })).rejects.toThrow('unknown cursor');
   });
 
@@ -233,6 +238,42 @@ describe('the tools of a fleet', () => {
     const { fleet, warnings } = fleetOf({ a: turning, b: long });
     expect(await tools(fleet)).toEqual(['a__x', 'a__x']);
     expect(warnings).toEqual(['the server "b" returned only a part of tools/list: its cursor is too long']);
+  });
+
+  test('end after 64 pages, so that a server whose list does not end leaves clients the lists of the others', async () => {
+    let count = 0;
+    const endless = toolServer('a', [], {
+      'tools/list': () => ({ tools: [{ name: `t${count}` }], nextCursor: String((count += 1)) }),
+    });
+    const { fleet, warnings } = fleetOf({ a: endless, b: toolServer('b', ['x']) });
+    const pages = [await ask(fleet, 'tools/list')];
+    for (let cursor = pages[0]!['nextCursor']; cursor; cursor = pages.at(-1)!['nextCursor'])
+      pages.push(await ask(fleet, 'tools/list', { cursor }));
+    expect(pages).toHaveLength(64);
+    expect(warnings).toEqual(['the server "a" returned only a part of tools/list: it has more than 64 pages']);
+    // Alone, it only affects itself.
+    const { fleet: single } = fleetOf({ a: endless });
+    let cursor: unknown;
+    for (let page = 0; page < 70; page += 1)
+      cursor = (await ask(single, 'tools/list', cursor === undefined ? {} : { cursor }))['nextCursor'];
+    expect(cursor).toBeTypeOf('string');
+  });
+
+  test('have a cursor of at most 8192 characters, without the longest of their servers', async () => {
+    const paged = (nextCursor: string): Answers => ({
+      'tools/list': ({ params: { cursor } }) => ({ tools: [], ...(cursor === undefined && { nextCursor }) }),
+    });
+    const { fleet, warnings } = fleetOf({
+      a: toolServer('a', [], paged('\u0001'.repeat(2000))),
+      b: toolServer('b', [], paged('x'.repeat(3000))),
+      c: toolServer('c', [], paged('x'.repeat(6000))),
+    });
+    const { nextCursor } = await ask(fleet, 'tools/list');
+    expect(nextCursor.length).toBeLessThanOrEqual(8192);
+    expect(await ask(fleet, 'tools/list', { cursor: nextCursor })).toEqual({ tools: [] });
+    expect(warnings).toEqual(
+      ['a', 'c'].map((name) => `the server "${name}" returned only a part of tools/list: its cursor is too long`),
+    );
   });
 
   test('have the strictest cache hints of all servers', async () => {

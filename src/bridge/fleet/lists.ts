@@ -9,10 +9,16 @@ import type { ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
 import type { Naming } from './names.ts';
 import { inOneMessage } from './one-message.ts';
-import { hintsOf, readPage, type Page } from './page.ts';
+import { hintsOf, MAX_CURSOR, readPage, type Page } from './page.ts';
 
-/** The cursor of the next page, by the server's label, for each server that has more. */
-type Cursors = ReadonlyMap<string, string>;
+/** The most pages of a list of several servers. The official client reads 64. At a longer list it fails, for all servers. */
+const MAX_PAGES = 64;
+
+/** What a cursor contains: how many pages were read, and the next cursor of each server that has more, by its label. */
+interface Position {
+  readonly pages: number;
+  readonly cursors: ReadonlyMap<string, string>;
+}
 
 interface MemberPage {
   readonly member: FleetMember;
@@ -35,10 +41,10 @@ export async function mergedList(
   kind: ListKind,
   exchange: Exchange,
 ): Promise<JsonObject> {
-  const cursors = cursorsIn(exchange.params['cursor']);
+  const { pages: pagesRead, cursors } = positionIn(exchange.params['cursor']) ?? { pages: 0, cursors: undefined };
   const asked = [...members].filter(({ label }) => cursors?.has(label) ?? true);
   if (cursors && (asked.length === 0 || asked.length < cursors.size)) throw invalidCursor();
-  const answers = await Promise.all(asked.map((member) => read(member, kind, exchange, cursors)));
+  const answers = await Promise.all(asked.map((member) => read(members.naming, member, kind, exchange, cursors)));
   exchange.signal.throwIfAborted();
   const missing = asked.filter((_, index) => answers[index] === undefined).map(({ name }) => name);
   const answered = asked.flatMap((member, index) => {
@@ -55,7 +61,7 @@ export async function mergedList(
   if (pages.length === 0 && missing.length === 0 && own[kind.capability] === undefined)
     throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
   if (missing.length > 0) warnMissing(exchange, missing);
-  const nextCursor = cursorOf(pages);
+  const nextCursor = cursorOf(pages, members.naming.bare ? 0 : pagesRead + 1, kind);
   // All pages of a list must have the same scope, and later pages may be private.
   const isWhole = nextCursor === undefined && !cursors && missing.length === 0;
   return {
@@ -68,10 +74,11 @@ export async function mergedList(
 
 /** One page of one server. Undefined if the server refuses or does not respond in time. */
 async function read(
+  naming: Naming,
   member: FleetMember,
   kind: ListKind,
   exchange: Exchange,
-  cursors: Cursors | undefined,
+  cursors: Position['cursors'] | undefined,
 ): Promise<Page | typeof NO_LIST | undefined> {
   const timeout = member.timeout;
   const until = performance.now() + timeout;
@@ -91,8 +98,8 @@ async function read(
     const error = RpcError.from(thrown);
     if (error.code === ErrorCode.MethodNotFound) return NO_LIST;
     if (exchange.signal.aborted) return undefined;
-    // The server no longer accepts its cursor.
-    if (cursors && error.code === ErrorCode.InvalidParams) throw error;
+    // The only server no longer accepts its cursor. One of several must not end the lists of the others.
+    if (cursors && naming.bare && error.code === ErrorCode.InvalidParams) throw error;
     member.failed(kind.method, error);
     return undefined;
   }
@@ -115,19 +122,35 @@ function outward(naming: Naming, kind: ListKind, member: FleetMember, own: strin
   return name;
 }
 
-function cursorOf(pages: readonly MemberPage[]): string | undefined {
-  const cursors = pages.flatMap(({ member, page }) => (page.next === undefined ? [] : [[member.label, page.next]]));
-  return cursors.length === 0 ? undefined : Buffer.from(JSON.stringify(cursors)).toString('base64url');
+/** The cursor of the next page. The rest of a server's list is left out if its cursor does not fit, or if it has too many pages. */
+function cursorOf(pages: readonly MemberPage[], count: number, { method }: ListKind): string | undefined {
+  const next = pages.flatMap(({ member, page }) =>
+    page.next === undefined ? [] : [{ member, text: JSON.stringify([member.label, page.next]) }],
+  );
+  const part = (member: FleetMember, why: string): void => member.warn(`returned only a part of ${method}: ${why}`);
+  if (count >= MAX_PAGES) {
+    for (const { member } of next) part(member, `it has more than ${MAX_PAGES} pages`);
+    return undefined;
+  }
+  const fitting = next.toSorted((one, other) => one.text.length - other.text.length);
+  while (fitting.length > 0) {
+    const cursor = Buffer.from(`[${[count, ...fitting.map(({ text }) => text)].join()}]`).toString('base64url');
+    if (cursor.length <= MAX_CURSOR) return cursor;
+    part(fitting.pop()!.member, 'its cursor is too long');
+  }
+  return undefined;
 }
 
 /** @returns undefined if there is no cursor. @throws RpcError −32602 if the cursor is invalid. */
-function cursorsIn(cursor: unknown): Cursors | undefined {
+function positionIn(cursor: unknown): Position | undefined {
   if (cursor === undefined) return undefined;
-  if (typeof cursor !== 'string') throw invalidCursor();
+  if (typeof cursor !== 'string' || cursor.length > MAX_CURSOR) throw invalidCursor();
   try {
-    const cursors = parseJson(Buffer.from(cursor, 'base64url'));
+    const value = parseJson(Buffer.from(cursor, 'base64url'));
+    const [pages, ...cursors]: unknown[] = Array.isArray(value) ? value : [];
     const isCursor = (pair: unknown): boolean => isStrings(pair) && pair.length === 2;
-    if (Array.isArray(cursors) && cursors.every(isCursor)) return new Map(cursors as [string, string][]);
+    if (Number.isSafeInteger(pages) && cursors.every(isCursor))
+      return { pages: pages as number, cursors: new Map(cursors as [string, string][]) };
   } catch {
     // An invalid cursor.
   }

@@ -4,8 +4,8 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { ListKind } from './kinds.ts';
 import type { FleetMember } from './members.ts';
 
-/** The most characters of one server's cursor. */
-const MAX_CURSOR = 8192;
+/** The most characters of a cursor. Clients may refuse longer ones, and with them the lists of all servers. */
+export const MAX_CURSOR = 8192;
 
 /** The most members of an entry. An entry is copied to change its name, which takes long if it has many members. */
 const MAX_MEMBERS = 100;
