@@ -1,4 +1,4 @@
-import { scrubber } from '../auth/scrub.ts';
+import { scrubber, secretScrubber } from '../auth/scrub.ts';
 import type { UrlServer } from '../bridge/config/config.ts';
 import { check } from '../check/check.ts';
 import type { GivenAnswers } from '../check/questions.ts';
@@ -31,7 +31,10 @@ export async function checkServer(
   if (rest.length > 0) throw Failure.usage(`check takes only a target, and not ${JSON.stringify(rest[0])}`);
   const calls = await Promise.all(flags.call.map(readCall));
   const answers = await givenAnswers(flags);
-  scrubWith(scrubber(secretsOf(target)));
+  const secrets = secretsOf(target);
+  scrubWith(scrubber(secrets));
+  // What follows `Bearer` stays in the report, because rules judge challenges.
+  const clean = secretScrubber(secrets);
   await untilDone(async ({ signal, terminal, reached }) => {
     const capture = new Capture();
     const name = nameInReport(target);
@@ -50,9 +53,11 @@ export async function checkServer(
       },
     });
     const builder = new ReportBuilder(name, result.rules);
-    for (const finding of result.findings) builder.add(finding);
+    for (const finding of result.findings) builder.add({ ...finding, seen: clean(finding.seen) });
+    const skipped = new Map(Array.from(result.skipped, ([rule, why]) => [rule, clean(why)]));
+    const notTried = result.notTried.map(({ what, how }) => ({ what: clean(what), how: how && clean(how) }));
     const notes = flags.record === undefined && result.findings.length > 0 ? [NUMBERS] : [];
-    const report = builder.report(result.exercised, notes, result);
+    const report = builder.report(result.exercised, notes, { ...result, skipped, notTried });
     await writeReport(report, flags);
     return report.counts.error > 0 ? ExitCode.Refused : ExitCode.Ok;
   });

@@ -126,6 +126,19 @@ describe.runIf(able).each([
   });
 });
 
+test.each(['text', 'json', 'sarif', 'junit'])(
+  'a check writes no secret that a server repeats, as %s',
+  async (format) => {
+    const words = ['check', 'odd', '--format', format, '--config', configured('legacy', HOSTILE)];
+    const command = startNode([...programs.everwire, ...words]);
+    running.push(command);
+    expect((await command.exited).code).toBe(1);
+    const report = command.stdout.join('\n');
+    expect(report).toContain('[redacted]');
+    expect(report.includes(SECRET)).toBe(false);
+  },
+);
+
 describe('an HTTP response cannot control the terminal with', () => {
   // A header can contain neither C0 nor DEL, nor anything above Latin-1.
   const inHeader = `odd${String.fromCharCode(...range(0x80, 0x9f))} ${SECRET}`;
