@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { garbageCollector } from '../../../../test/support/garbage-collector.ts';
 import { EventSourceReader, EventTooLarge, type ServerSentEvent } from './event-source.ts';
 
 function read(chunks: readonly (string | Uint8Array)[], maxEventLength = 1000) {
@@ -106,4 +107,20 @@ test('an unfinished event with a character beyond U+00FF counts as two bytes for
   expect(reader.unfinished).toBe(18);
   feed('\n\ndata: xyz');
   expect(reader.unfinished).toBe(9);
+});
+
+test('an unfinished line that comes two bytes at a time takes little more memory than its text', () => {
+  const pieces = 1_000_000;
+  const events: ServerSentEvent[] = [];
+  const reader = new EventSourceReader({ onevent: (event) => void events.push(event), maxEventLength: 3 * pieces });
+  const collect = garbageCollector();
+  const piece = Buffer.from('ab');
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  reader.feed(Buffer.from('data:'));
+  for (let count = 0; count < pieces; count += 1) reader.feed(piece);
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(3 * 2 * pieces);
+  reader.feed(Buffer.from('\n\n'));
+  expect(events).toEqual([message('ab'.repeat(pieces))]);
 });

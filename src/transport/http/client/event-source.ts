@@ -19,6 +19,8 @@ export interface EventSourceOptions {
 
 /** What each line counts towards the limit of an event, in code units. */
 const LINE_OVERHEAD = 64;
+/** How many pieces of an incomplete line are joined at a time. */
+const MAX_PIECES = 1024;
 
 /** An event is larger than the limit. */
 export class EventTooLarge extends Error {
@@ -38,7 +40,11 @@ export class EventSourceReader {
    * the same line end.
    */
   #returned = false;
-  /** The start of an incomplete line. Joined once, so that a long line in many chunks takes linear time. */
+  /**
+   * The start of an incomplete line: pieces as they came, after parts that were joined from many. A list of a million short
+   * pieces would take many times their size, and long to join. No text is joined more than twice, so a line takes linear time.
+   */
+  #pieces: string[] = [];
   #parts: string[] = [];
   #type = '';
   #data: string[] = [];
@@ -81,15 +87,19 @@ export class EventSourceReader {
     if (start === text.length) return;
     this.#isWide ||= wide;
     this.#grow(text.length - start);
-    this.#parts.push(text.slice(start));
+    this.#pieces.push(text.slice(start));
+    if (this.#pieces.length < MAX_PIECES) return;
+    this.#parts.push(this.#pieces.join(''));
+    this.#pieces = [];
   }
 
   /** The line that ends with this text. */
   #join(end: string): string {
     this.#grow(end.length);
-    if (this.#parts.length === 0) return end;
-    const line = this.#parts.join('') + end;
+    if (this.#pieces.length === 0 && this.#parts.length === 0) return end;
+    const line = this.#parts.join('') + this.#pieces.join('') + end;
     this.#parts = [];
+    this.#pieces = [];
     return line;
   }
 
