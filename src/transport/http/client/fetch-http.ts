@@ -1,4 +1,5 @@
 import type { Lifetime } from '../../../base/lifetime.ts';
+import { BodyBuffer } from '../body-buffer.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { reasonOf, UNKNOWN_ISSUER } from './reason.ts';
 import { NotSent, type HttpReply, type HttpSend } from './http.ts';
@@ -66,15 +67,13 @@ class FetchReply implements HttpReply {
   }
 
   async text(limit: number): Promise<string> {
-    const decoder = new TextDecoder();
-    let text = '';
-    let length = 0;
+    const body = new BodyBuffer();
     for await (const chunk of this.chunks()) {
-      length += chunk.byteLength;
-      if (length > limit) throw new AnswerLost(`The answer of ${shown(this.#url)} is larger than ${limit} bytes`);
-      text += decoder.decode(chunk, { stream: true });
+      if (body.length + chunk.byteLength > limit)
+        throw new AnswerLost(`The answer of ${shown(this.#url)} is larger than ${limit} bytes`);
+      body.push(chunk);
     }
-    return text + decoder.decode();
+    return new TextDecoder().decode(body.take());
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
