@@ -88,3 +88,29 @@ test('a page of large events is not read whole', async () => {
   for await (const { message } of log.after('s', first)) if (message) break;
   expect(read).toBeLessThan(500_000);
 });
+
+test('many sessions that end together are removed in several turns of the event loop', async () => {
+  const { database, events, streams } = await openTables();
+  let inTurn = 0;
+  let most = 0;
+  const counted: Table = {
+    maxTextBytes: events.maxTextBytes,
+    read: (key) => events.read(key),
+    write: (key, text) => events.write(key, text),
+    remove: (key) => {
+      if (inTurn === 0) setImmediate(() => (inTurn = 0));
+      inTurn += 1;
+      most = Math.max(most, inTurn);
+      return events.remove(key);
+    },
+    keys: (range) => events.keys(range),
+    range: (range) => events.range(range),
+  };
+  const log = new EventsInTables(counted, streams);
+  const sessions = Array.from({ length: 10 }, (_, n) => `s${n}`);
+  for (const session of sessions)
+    await Promise.all(Array.from({ length: 900 }, () => log.append(session, 'a', notification('n'))));
+  await Promise.all(sessions.map((session) => log.drop(session)));
+  expect(database.getCount()).toBe(0);
+  expect(most).toBeLessThanOrEqual(1000);
+});

@@ -37,6 +37,8 @@ export class EventsInTables implements EventLog {
   readonly #now: () => number;
   #bytes = 0;
   #swept: number;
+  /** Settles when the sessions that were dropped so far are removed. */
+  #cleared: Promise<void> = Promise.resolve();
 
   /** @throws RangeError if a bound is negative or not a number. */
   constructor(events: Table, streams: Table, options: EventLogOptions = {}) {
@@ -107,8 +109,11 @@ export class EventsInTables implements EventLog {
     if (!events) return;
     this.#sessions.delete(session);
     this.#bytes -= events.counted;
+    // One by one: the portions of many sessions that end together would keep the event loop.
+    const cleared = this.#cleared.then(() => events.clear());
+    this.#cleared = cleared.catch(() => {});
     try {
-      await events.clear();
+      await cleared;
     } catch (error) {
       // The session has what is still stored of it.
       if (!this.#sessions.has(session)) this.#add(session);
