@@ -7,11 +7,16 @@ import { deferred, scripted } from './service.ts';
 
 export type Answers = Parameters<typeof scripted>[0];
 
+/** A tool as a list has it. */
+export function tool(name: string): JsonObject {
+  return { name, inputSchema: { type: 'object' } };
+}
+
 /** A server with the given tools, each of which returns its own name. */
 export function toolServer(name: string, tools: readonly string[], more: Answers = {}): ReturnType<typeof scripted> {
   return scripted(
     {
-      'tools/list': () => ({ tools: tools.map((tool) => ({ name: tool, inputSchema: {} })) }),
+      'tools/list': () => ({ tools: tools.map(tool) }),
       'tools/call': ({ params }) => ({ content: [{ type: 'text', text: `${name}: ${params['name']}` }] }),
       ...more,
     },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ask, fleetOf, toolServer } from '../../../test/support/fleet.ts';
+import { ask, fleetOf, toolServer, tool } from '../../../test/support/fleet.ts';
 import { deferred, scripted, settled } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
@@ -69,7 +69,7 @@ describe('what a server sends to one caller', () => {
   test('its lists are not shown to others, and a refusal does not count for others', async () => {
     const s = toolServer('s', [], {
       'tools/list': ({ caller }) =>
-        caller.principal === 'eve' ? forbidden() : { tools: [{ name: caller.principal }] },
+        caller.principal === 'eve' ? forbidden() : { tools: [tool(String(caller.principal))] },
     });
     const { fleet } = fleetOf({ s, b: toolServer('b', ['y']) });
     const shown = async (principal: string): Promise<string[]> =>

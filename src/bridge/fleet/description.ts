@@ -5,6 +5,7 @@ import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts'
 import type { Implementation } from '../../protocol/types.ts';
 import { FleetMeta } from './ids.ts';
 import { hintsIn, hintsOf } from './page.ts';
+import { validCapabilities } from './valid.ts';
 
 /** Below this depth, a capability is taken from the first server that has it. */
 const MAX_DEPTH = 8;
@@ -36,7 +37,7 @@ export function describeTogether(
   let capabilities = own;
   for (const { description } of described) {
     const theirs: unknown = description?.['capabilities'];
-    capabilities = unite(capabilities, description ? (isObject(theirs) ? theirs : {}) : UNKNOWN);
+    capabilities = unite(capabilities, description ? (isObject(theirs) ? validCapabilities(theirs) : {}) : UNKNOWN);
   }
   // The fleet itself announces list changes, for example when a server is reachable again.
   for (const capability of Object.keys(LIST_CAPABILITIES))

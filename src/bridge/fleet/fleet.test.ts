@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
-import { ask, call, down, fleetOf, tools, toolServer, type Answers } from '../../../test/support/fleet.ts';
+import { ask, call, down, fleetOf, tool, tools, toolServer, type Answers } from '../../../test/support/fleet.ts';
 import { aborted, deferred, scripted } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { opened } from '../../../test/support/wire.ts';
@@ -109,11 +109,7 @@ describe('the tools of a fleet', () => {
       ],
     });
     const { tools: shown } = await ask(fleet, 'tools/list');
-    expect(shown).toEqual([
-      { name: 'history', inputSchema: {} },
-      { name: 'git__search', inputSchema: {}, description: 'Finds.' },
-      { name: 'hub__log', inputSchema: {} },
-    ]);
+    expect(shown).toEqual([tool('history'), { ...tool('git__search'), description: 'Finds.' }, tool('hub__log')]);
     expect(await call(fleet, 'history')).toBe('git: log');
     expect(await call(fleet, 'hub__log')).toBe('hub: log');
     for (const name of ['git__push', 'git__log', 'git__history'])
@@ -165,7 +161,7 @@ describe('the tools of a fleet', () => {
       'tools/list': ({ params }) => {
         const start = params['cursor'] === undefined ? 0 : Number(params['cursor']);
         const end = Math.min(start + 2, count);
-        const entries = Array.from({ length: end - start }, (_, index) => ({ name: `t${start + index}` }));
+        const entries = Array.from({ length: end - start }, (_, index) => tool(`t${start + index}`));
         return { tools: entries, ...(end < count && { nextCursor: String(end) }), ttlMs: 1000, cacheScope: 'public' };
       },
     });
@@ -183,7 +179,7 @@ describe('the tools of a fleet', () => {
     const second = await ask(fleet, 'tools/list', { cursor: first['nextCursor'] });
     expect(second['tools']).toMatchObject([{ name: 'a__t2' }, { name: 'b__t2' }, { name: 'b__t3' }]);
     const third = await ask(fleet, 'tools/list', { cursor: second['nextCursor'] });
-    expect(third).toEqual({ tools: [{ name: 'b__t4' }] });
+    expect(third).toEqual({ tools: [tool('b__t4')] });
   });
 
   test.each([
@@ -201,7 +197,7 @@ describe('the tools of a fleet', () => {
     const paged = toolServer('a', [], {
       'tools/list': ({ params: { cursor } }) => {
         if (cursor === '1' && stuck) down();
-        return cursor === undefined ? { tools: [{ name: 'x' }], nextCursor: '1' } : { tools: [{ name: 'y' }] };
+        return cursor === undefined ? { tools: [tool('x')], nextCursor: '1' } : { tools: [tool('y')] };
       },
     });
     const { fleet, warnings } = fleetOf({ a: paged, b: toolServer('b', ['z']) });
@@ -209,7 +205,7 @@ describe('the tools of a fleet', () => {
     expect(await ask(fleet, 'tools/list', { cursor })).toEqual({ tools: [], _meta: { 'dev.everwire/missing': ['a'] } });
     expect(warnings).toEqual(['the server "a" does not answer tools/list: gone']);
     stuck = false;
-    expect(await ask(fleet, 'tools/list', { cursor })).toEqual({ tools: [{ name: 'a__y' }] });
+    expect(await ask(fleet, 'tools/list', { cursor })).toEqual({ tools: [tool('a__y')] });
     stuck = true;
     const refusing = toolServer('a', [], {
       'tools/list': () => {
@@ -233,7 +229,7 @@ describe('the tools of a fleet', () => {
   });
 
   test('have no cursor that leads to its own page or is too long', async () => {
-    const turning = toolServer('a', [], { 'tools/list': () => ({ tools: [{ name: 'x' }], nextCursor: '1' }) });
+    const turning = toolServer('a', [], { 'tools/list': () => ({ tools: [tool('x')], nextCursor: '1' }) });
     const long = toolServer('b', [], { 'tools/list': () => ({ tools: [], nextCursor: 'x'.repeat(10_000) }) });
     const { fleet, warnings } = fleetOf({ a: turning, b: long });
     expect(await tools(fleet)).toEqual(['a__x', 'a__x']);
@@ -243,7 +239,7 @@ describe('the tools of a fleet', () => {
   test('end after 64 pages, so that a server whose list does not end leaves clients the lists of the others', async () => {
     let count = 0;
     const endless = toolServer('a', [], {
-      'tools/list': () => ({ tools: [{ name: `t${count}` }], nextCursor: String((count += 1)) }),
+      'tools/list': () => ({ tools: [tool(`t${count}`)], nextCursor: String((count += 1)) }),
     });
     const { fleet, warnings } = fleetOf({ a: endless, b: toolServer('b', ['x']) });
     const pages = [await ask(fleet, 'tools/list')];

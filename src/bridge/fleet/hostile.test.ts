@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { tool } from '../../../test/support/fleet.ts';
 import { scripted } from '../../../test/support/service.ts';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import type { Service } from '../../core/exchange.ts';
@@ -68,7 +69,7 @@ const METHODS: readonly [string, JsonObject][] = [
 test('a server with arbitrary answers affects only itself', async () => {
   const { service } = scripted(
     {
-      'tools/list': () => ({ tools: [{ name: 'good' }] }),
+      'tools/list': () => ({ tools: [tool('good')] }),
       'tools/call': () => ({ content: ['well'] }),
       'resources/list': () => ({ resources: [{ uri: 'good:1', name: 'x' }] }),
       'resources/read': ({ params }) => ({ contents: [{ uri: params['uri'] }] }),
@@ -109,8 +110,8 @@ test('an entry with more than 100 members is left out of a list', async () => {
   const members = (count: number): JsonObject =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 1]));
   const tools = [
-    { name: 'wide', ...members(100) },
-    { name: 'good', ...members(99) },
+    { ...tool('wide'), ...members(99) },
+    { ...tool('good'), ...members(98) },
   ];
   const { service } = scripted({ 'tools/list': () => ({ tools }) }, { tools: {} });
   const fleet = createFleet({
@@ -123,11 +124,9 @@ test('an entry with more than 100 members is left out of a list', async () => {
   expect(listed['tools'].map(({ name }: { name: string }) => name)).toEqual(['one__good']);
 });
 
-const tool = (name: string, more: object = {}): JsonObject => ({ name, inputSchema: { type: 'object' }, ...more });
-
 test.each<[string, JsonObject[]]>([
-  ['16 MB', [tool('large', { description: 'd'.repeat(16_700_000) })]],
-  ['16 MB of text with escapes', [tool('large', { description: '\u0001'.repeat(2_780_000) })]],
+  ['16 MB', [{ ...tool('large'), description: 'd'.repeat(16_700_000) }]],
+  ['16 MB of text with escapes', [{ ...tool('large'), description: '\u0001'.repeat(2_780_000) }]],
   ['199,000 keys and values', Array.from({ length: 28_500 }, (_, n) => tool(`t${n}`))],
 ])('the list of a server with %s does not keep clients from reading those of others', async (_, tools) => {
   const warnings: string[] = [];

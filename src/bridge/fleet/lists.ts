@@ -10,6 +10,7 @@ import type { FleetMember, Members } from './members.ts';
 import type { Naming } from './names.ts';
 import { inOneMessage } from './one-message.ts';
 import { hintsOf, MAX_CURSOR, readPage, type Page } from './page.ts';
+import { validEntries } from './valid.ts';
 
 /** The most pages of a list of several servers. The official client reads 64. At a longer list it fails, for all servers. */
 const MAX_PAGES = 64;
@@ -93,7 +94,8 @@ async function read(
     const rest = Math.max(1, Math.round(until - performance.now()));
     const page = await readPage(member, kind, exchange, cursors?.get(member.label), rest);
     member.answered();
-    return page;
+    if (naming.bare) return page;
+    return { ...page, entries: await validEntries(kind, page.entries, (what) => member.warn(what)) };
   } catch (thrown) {
     const error = RpcError.from(thrown);
     if (error.code === ErrorCode.MethodNotFound) return NO_LIST;

@@ -39,7 +39,7 @@ async function opened(first: FleetConfig, options: Partial<OpenFleetOptions> = {
       log.push(`open ${name}`);
       const { service } = scripted(
         {
-          'tools/list': () => ({ tools: [{ name: tool }] }),
+          'tools/list': () => ({ tools: [{ name: tool, inputSchema: { type: 'object' } }] }),
           'tools/call': () => ({ content: [name] }),
           'subscriptions/listen': listening(subscribers),
         },
@@ -72,7 +72,7 @@ describe('the servers in a file', () => {
     expect(await tools(fixture)).toEqual(['a__x', 'b__x']);
     expect([...fixture.fleet.services.keys()]).toEqual(['a', 'b']);
     const { tools: own } = await fixture.fleet.services.get('b')!(new TestExchange('tools/list'));
-    expect(own).toEqual([{ name: 'x' }]);
+    expect(own).toMatchObject([{ name: 'x' }]);
     await fixture.fleet.close();
     expect(fixture.log).toEqual(['open a', 'open b', 'close a', 'close b']);
     await expect(fixture.fleet.service(new TestExchange('tools/list'))).rejects.toThrow('The fleet is closed');
@@ -95,7 +95,7 @@ describe('the servers in a file', () => {
     // Renaming its tools does not affect its connection, but the fleet subscribes again.
     expect(fixture.subscribers).not.toContain(kept);
     const again = await fixture.fleet.services.get('c')!(new TestExchange('tools/list'));
-    expect(again['tools']).toEqual([{ name: 'zz' }]);
+    expect(again['tools']).toMatchObject([{ name: 'zz' }]);
   });
 
   test('keep the connections on which the fleet has subscriptions', async () => {
@@ -122,7 +122,7 @@ describe('the servers in a file', () => {
       'notifications/subscriptions/acknowledged',
       'notifications/tools/list_changed',
     ]);
-    expect((await own(new TestExchange('tools/list')))['tools']).toEqual([{ name: 'other' }]);
+    expect((await own(new TestExchange('tools/list')))['tools']).toMatchObject([{ name: 'other' }]);
     await fixture.fleet.update(config({ b: { command: 'y' } }));
     expect(await over).toEqual({});
     await expect(own(new TestExchange('tools/list'))).rejects.toThrow('The server "a" was removed');

@@ -11,6 +11,14 @@ const unreachable = (): never => {
   throw new RpcError(-32000, 'gone', { cause: new NoConnection('gone') });
 };
 
+/** A task of 2025-11-25, without its id. */
+const working = {
+  status: 'working',
+  ttl: null,
+  createdAt: '2025-11-25T10:00:00Z',
+  lastUpdatedAt: '2025-11-25T10:00:00Z',
+};
+
 describe('other requests', () => {
   test('for a task go to the server that has the task', async () => {
     const taskServer = (name: string): ReturnType<typeof scripted> =>
@@ -23,7 +31,7 @@ describe('other requests', () => {
           status: 'completed',
           result: { content: [{ type: 'text', text: name }] },
         }),
-        'tasks/list': () => ({ tasks: [{ taskId: 't1' }] }),
+        'tasks/list': () => ({ tasks: [{ ...working, taskId: 't1' }] }),
         'tasks/result': ({ params }) => ({
           content: [],
           _meta: { 'io.modelcontextprotocol/related-task': { taskId: params['taskId'] } },
@@ -31,7 +39,7 @@ describe('other requests', () => {
       });
     const { fleet } = fleetOf({ a: taskServer('a'), b: taskServer('b') });
     const { tasks } = await ask(fleet, 'tasks/list');
-    expect(tasks).toEqual([{ taskId: 'a:t1' }, { taskId: 'b:t1' }]);
+    expect(tasks).toMatchObject([{ taskId: 'a:t1' }, { taskId: 'b:t1' }]);
     const { taskId } = await ask(fleet, 'tools/call', { name: 'b__b_tool' });
     expect(taskId).toBe('b:t1');
     expect(await ask(fleet, 'tasks/get', { taskId })).toMatchObject({ taskId, result: { content: [{ text: 'b' }] } });

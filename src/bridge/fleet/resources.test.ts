@@ -24,7 +24,7 @@ function resourceServer(
         return { contents: [{ uri, text: name }], ttlMs: 9 };
       },
       'completion/complete': ({ params }) => ({ completion: { values: [name, params['ref'].uri] } }),
-      'tools/list': () => ({ tools: [{ name: `${name}_links` }] }),
+      'tools/list': () => ({ tools: [{ name: `${name}_links`, inputSchema: { type: 'object' } }] }),
       'tools/call': ({ params }) => ({
         content: [
           { type: 'resource_link', uri: params['arguments'].uri, name: 'x' },

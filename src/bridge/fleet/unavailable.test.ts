@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
-import { ask, call, down, fleetOf, hanging, tools, toolServer } from '../../../test/support/fleet.ts';
+import { ask, call, down, fleetOf, hanging, tool, tools, toolServer } from '../../../test/support/fleet.ts';
 import { deferred, listening } from '../../../test/support/service.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
@@ -12,7 +12,7 @@ describe('a server that is down', () => {
     for (let count = 0; count < 2; count += 1) {
       const exchange = new TestExchange('tools/list');
       expect(await fleet.service(exchange)).toEqual({
-        tools: [{ name: 'b__x', inputSchema: {} }],
+        tools: [tool('b__x')],
         _meta: { 'dev.everwire/missing': ['broken'] },
       });
       expect(exchange.notified).toEqual([
