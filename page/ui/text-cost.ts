@@ -6,8 +6,11 @@ export const RIGHT_TO_LEFT =
   /(?:(?!\p{Cf})[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFC\u{10800}-\u{10FFF}\u{1E800}-\u{1EFFF}] ?)+/gu;
 /** Runs of text in scripts like Hebrew, Thai or Chinese. Each change between them and others, such as spaces, costs time, too. */
 export const OTHER_SCRIPTS = /[\u0590-\uFFFF]+/g;
-/** Letters whose forms depend on their neighbours, such as those of Arabic and Hindi. A word of n of them takes a time that grows with n². */
-export const JOINED_LETTERS = /[\u0590-\u1FFF]+/g;
+/**
+ * Letters whose forms depend on their neighbours, such as those of Arabic and Hindi, and marks on a letter, such as accents.
+ * A word of n of them takes a time that grows with n².
+ */
+export const JOINED_LETTERS = /[\u0300-\u036F\u20D0-\u20FF\u0590-\u1FFF]+/g;
 /** What a line or a run costs in a text field, and a letter of this kind. */
 const LINE = 30;
 const LETTER = 12;

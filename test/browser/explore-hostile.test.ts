@@ -121,6 +121,16 @@ async function dangers(page: Page): Promise<unknown[]> {
   return hidden === undefined ? found : [...found, `U+${hidden.codePointAt(0)!.toString(16)}`];
 }
 
+/** Returns how many seconds of processor time the page has taken so far. */
+async function processorTime(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return metrics.find(({ name }) => name === 'TaskDuration')!.value;
+  };
+}
+
 describeInBrowser('what a hostile server sends stays text', (browser) => {
   test('on the screens Explore and Asked, wherever it is', async () => {
     const described = {
@@ -341,12 +351,7 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
         ? { tools: [tool('first'), tool('mixed', { description: mixed(20_000), inputSchema })] }
         : { content: [{ type: 'text', text: '\u0639\u202E'.repeat(40_000) }] },
     );
-    const session = await page.context().newCDPSession(page);
-    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
-    const seconds = async (): Promise<number> => {
-      const { metrics } = await session.send('Performance.getMetrics');
-      return metrics.find(({ name }) => name === 'TaskDuration')!.value;
-    };
+    const seconds = await processorTime(page);
     const before = await seconds();
     await page.locator('.picker .entry').last().click();
     const field = (name: string): Promise<string> => page.getByRole('textbox', { name, exact: true }).inputValue();
@@ -356,6 +361,30 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await result.getByRole('status').getByText(/after/).waitFor();
     // It was more than ten.
     expect((await seconds()) - before).toBeLessThan(2);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('letters with very many accents do not keep the page busy', async () => {
+    const accents = (mark: string, length: number): string => `a${mark.repeat(length)}`;
+    const properties = {
+      accents: { type: 'string', default: accents('\u0301', 30_000) },
+      circles: { type: 'string', default: accents('\u20D0', 30_000) },
+      short: { type: 'string', default: 'cafe\u0301' },
+    };
+    const { page, misdeeds } = await explore(browser(), () => ({
+      tools: [
+        tool('first'),
+        tool('accents', { description: accents('\u0301', 9000), inputSchema: { type: 'object', properties } }),
+      ],
+    }));
+    const seconds = await processorTime(page);
+    const before = await seconds();
+    await page.locator('.picker .entry').last().click();
+    const field = (name: string): Promise<string> => page.getByRole('textbox', { name, exact: true }).inputValue();
+    await expect.poll(() => field('short')).toBe('cafe\u0301');
+    expect([await field('accents'), await field('circles')]).toEqual(['', '']);
+    // It was more than two.
+    expect((await seconds()) - before).toBeLessThan(1);
     expect(misdeeds).toEqual([]);
   });
 
