@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
-import { scrubber } from '../auth/scrub.ts';
+import { scrubber, secretScrubber } from '../auth/scrub.ts';
 import { isSelected } from '../bridge/fleet/selection.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { ClientOptions } from '../client/options.ts';
 import { Capture } from '../inspect/capture.ts';
+import { changeTexts } from '../jsonrpc/change-texts.ts';
 import { replay as replaySession } from '../replay/replay.ts';
 import { authorizerFor } from './check-server.ts';
 import { writeComparison } from './compare.ts';
@@ -31,7 +32,9 @@ export async function replay(words: SplitWords, flags: ReplayFlags): Promise<voi
   await keepInput('--record', flags.record, file);
   await keepInput('--out', flags.out, file);
   const { calls, notes } = await recordedSession(file);
-  scrubWith(scrubber(secretsOf(target)));
+  const secrets = secretsOf(target);
+  scrubWith(scrubber(secrets));
+  const clean = secretScrubber(secrets);
   const { call: only, ignore, revision, timeout } = flags;
   await untilDone(async ({ signal, terminal, reached }) => {
     const capture = new Capture();
@@ -47,10 +50,13 @@ export async function replay(words: SplitWords, flags: ReplayFlags): Promise<voi
         return client;
       },
     });
-    await writeComparison(
-      { before: basename(file), after: name, comparison: result, notes, notRepeated: result.notRepeated },
-      flags,
-    );
+    // The names of tools and all values come from a server, which may repeat a secret. A report is often kept.
+    const [requests, notRepeated] = changeTexts([result.requests, result.notRepeated], clean) as [
+      typeof result.requests,
+      typeof result.notRepeated,
+    ];
+    const comparison = { ...result, requests };
+    await writeComparison({ before: basename(file), after: name, comparison, notes, notRepeated }, flags);
     return result.differs ? ExitCode.Refused : ExitCode.Ok;
   });
 }

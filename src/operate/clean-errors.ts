@@ -3,6 +3,7 @@ import type { Exchange, Middleware } from '../core/exchange.ts';
 import { peerOf } from '../core/peer-of.ts';
 import { Refusal } from '../core/refusal.ts';
 import { Unavailable } from '../core/unavailable.ts';
+import { changeTexts } from '../jsonrpc/change-texts.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject } from '../jsonrpc/message.ts';
@@ -65,7 +66,7 @@ async function cleaned<T>(value: T, scrub: CleanErrorsOptions['scrub'], { caller
     if (clean !== text) changed.set(text, clean);
   }
   // Stryker disable next-line ConditionalExpression: only saves a copy
-  return (changed.size === 0 ? value : replaced(value, changed)) as T;
+  return (changed.size === 0 ? value : changeTexts(value, (text) => changed.get(text) ?? text)) as T;
 }
 
 /** Adds the strings in a JSON value, and the names in it. */
@@ -78,14 +79,4 @@ function collectTexts(value: unknown, texts: Set<string>): void {
       collectTexts(member, texts);
     }
   }
-}
-
-/** Replaces strings in a JSON value. */
-function replaced(value: unknown, by: ReadonlyMap<string, string>): unknown {
-  if (typeof value === 'string') return by.get(value) ?? value;
-  if (Array.isArray(value)) return value.map((item) => replaced(item, by));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries<unknown>(value).map(([name, member]) => [by.get(name) ?? name, replaced(member, by)]),
-  );
 }

@@ -139,6 +139,21 @@ test.each(['text', 'json', 'sarif', 'junit'])(
   },
 );
 
+test.each(['text', 'json'])('a replay writes no secret that a server repeats, as %s', async (format) => {
+  const file = path.join(directory, 'before.mcpcap');
+  const run = async (...words: string[]): Promise<string> => {
+    const command = startNode([...programs.everwire, ...words]);
+    running.push(command);
+    await command.exited;
+    return command.stdout.join('\n');
+  };
+  await run('call', 'odd', 'plain', '--record', file, '--config', configured('legacy', 'before'));
+  const config = configured('legacy', HOSTILE);
+  const report = await run('replay', 'odd', file, '--call', '*', '--format', format, '--config', config);
+  expect(report).toContain('[redacted]');
+  expect(report.includes(SECRET)).toBe(false);
+});
+
 describe('an HTTP response cannot control the terminal with', () => {
   // A header can contain neither C0 nor DEL, nor anything above Latin-1.
   const inHeader = `odd${String.fromCharCode(...range(0x80, 0x9f))} ${SECRET}`;
