@@ -388,3 +388,24 @@ test.each([
   expect((await bridge.describe()).tools).toBeUndefined();
   expect(pages).toBe(10);
 });
+
+test.each(['per-session', 'shared'] as const)(
+  'a cancelled request does not wait until the server has started (%s)',
+  async (connections) => {
+    let started = 0;
+    const silent = (): Transport => {
+      started += 1;
+      return memoryTransportPair()[0];
+    };
+    const bridge = createBridge({ target: silent, connections });
+    onTestFinished(() => bridge.close());
+    for (let count = 0; count < 3; count += 1) {
+      const exchange = new TestExchange('tools/call', { name: 'x' });
+      const answer = bridge.service(exchange);
+      exchange.abort();
+      await expect(answer).rejects.toThrow('aborted');
+    }
+    // All of them have the same connection, which is still being made.
+    expect(started).toBe(1);
+  },
+);

@@ -399,3 +399,15 @@ describe('a server that may speak another revision', () => {
     expect(opened).toHaveLength(2);
   });
 });
+
+test('a cancelled call does not wait for the connection, which is made for the next one', async () => {
+  const open = vi.fn<() => Promise<Upstream>>(() => new Promise(() => {}));
+  const link = new Link({ open, reopens: true, onopen: () => {}, onerror: () => {} });
+  for (let count = 0; count < 2; count += 1) {
+    const exchange = new TestExchange('tools/call');
+    const answer = link.service(exchange);
+    exchange.abort();
+    await expect(answer).rejects.toThrow('aborted');
+  }
+  expect(open).toHaveBeenCalledOnce();
+});

@@ -1,5 +1,6 @@
 import { pause } from '../base/wait.ts';
 import { Waiters } from '../base/waiters.ts';
+import { unlessCancelled } from '../core/base-exchange.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import { errorChain, isSessionGone } from '../jsonrpc/error-chain.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -189,7 +190,7 @@ export class Link {
   }
 
   async #reconnected(exchange: Exchange): Promise<JsonObject> {
-    return this.#through(await this.connect(), exchange);
+    return this.#through(await unlessCancelled(this.connect(), exchange), exchange);
   }
 
   async #connect(): Promise<Upstream> {

@@ -116,14 +116,13 @@ export class FleetMember {
   }
 
   /**
-   * Asks the server to describe itself. The server may have to start first, so the request continues after the time
-   * limit.
+   * Asks the server to describe itself.
    *
    * @returns undefined if it refuses or does not respond in time.
    */
   async describe(parent: Exchange, timeout = this.timeout): Promise<JsonObject | undefined> {
     try {
-      const description = await inTime(this.service(this.#childOf(parent, Method.Discover, {})), parent, timeout);
+      const description = await this.ask(parent, Method.Discover, {}, timeout);
       if (isObject(description)) return description;
       throw new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid');
     } catch (error) {

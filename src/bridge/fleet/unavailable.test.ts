@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import { ask, call, down, fleetOf, hanging, tool, tools, toolServer } from '../../../test/support/fleet.ts';
 import { deferred, listening } from '../../../test/support/service.ts';
-import type { Exchange } from '../../core/exchange.ts';
+import type { Exchange, Service } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 
 describe('a server that is down', () => {
@@ -77,6 +77,24 @@ describe('a server that is down', () => {
     }
     expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
     expect(warnings).toEqual(['the server "a" does not answer tools/list: no answer within 10000 ms']);
+  });
+
+  test('no longer has a request that it did not answer in time, or whose caller has cancelled', async () => {
+    const asked: Exchange[] = [];
+    const silent: Service = (exchange) => {
+      asked.push(exchange);
+      return new Promise(() => {});
+    };
+    const { fleet } = fleetOf({ a: { service: silent }, b: toolServer('b', ['y']) }, { timeout: 50 });
+    expect(await tools(fleet)).toEqual(['b__y']);
+    const exchange = new TestExchange('tools/list');
+    const cancelled = fleet.service(exchange);
+    exchange.abort();
+    await expect(cancelled).rejects.toThrow('aborted');
+    expect(asked.map(({ method, signal }) => [method, signal.aborted])).toEqual([
+      ['server/discover', true],
+      ['server/discover', true],
+    ]);
   });
 
   test('does not include a server that refuses one list: only that list is missing', async () => {
