@@ -1,6 +1,5 @@
-import { pause } from '../base/wait.ts';
+import { pause, waitFor } from '../base/wait.ts';
 import { Waiters } from '../base/waiters.ts';
-import { unlessCancelled } from '../core/base-exchange.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import { errorChain, isSessionGone } from '../jsonrpc/error-chain.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -190,7 +189,7 @@ export class Link {
   }
 
   async #reconnected(exchange: Exchange): Promise<JsonObject> {
-    return this.#through(await unlessCancelled(this.connect(), exchange), exchange);
+    return this.#through(await waitFor(this.connect(), { signal: exchange.signal }), exchange);
   }
 
   async #connect(): Promise<Upstream> {
