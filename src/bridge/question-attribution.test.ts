@@ -149,11 +149,11 @@ test('calls of tools that ask run one at a time, also those of one client', asyn
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   expect([one.exchange.asked.length, two.given]).toEqual([1, undefined]);
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   expect(two.given).toBeDefined();
   void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   expect([one.exchange.asked.length, two.exchange.asked.length]).toEqual([1, 1]);
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   one.reply({ n: 1 });
   expect(await answer).toEqual({ n: 1 });
 });
@@ -315,7 +315,7 @@ test('while a client answers, calls of other clients run, and the server gets th
   const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   const two = calling(attribution, 'b');
   // Questions asked together arrive together.
-  await vi.advanceTimersByTimeAsync(9);
+  await vi.advanceTimersByTimeAsync(49);
   expect([one.exchange.asked.length, two.given]).toEqual([1, undefined]);
   await vi.advanceTimersByTimeAsync(1);
   expect(two.given).toBeDefined();
@@ -340,7 +340,7 @@ test('after the server has taken a question back, the next one reaches no other 
   const { signal } = controller;
   const asked = failure((await attribution.question(signal)).ask('elicitation/create', {}, { signal }));
   const two = calling(attribution, 'b');
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   expect(two.given).toBeDefined();
   controller.abort(new Error('too late'));
   const next = Promise.resolve(attribution.question(never));
@@ -356,7 +356,7 @@ test('a call that continues with an answer goes before calls that have not start
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   const two = calling(attribution, 'b');
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   const three = calling(attribution, 'c');
   one.reply({});
   await settled();
@@ -385,7 +385,7 @@ test('a call that finishes right after its answer does not take a turn again', a
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   const two = calling(attribution, 'b');
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   expect(two.given).toBeDefined();
   one.reply({ action: 'accept' });
   await settled();
@@ -405,10 +405,10 @@ test('a call with another open question gives up its turn again', async () => {
   await settled();
   for (let n = 0; n < 2; n += 1)
     void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   one.reply({ action: 'accept' });
   const two = calling(attribution, 'b');
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   expect(two.given).toBeDefined();
 });
 
@@ -420,7 +420,7 @@ test('a call that ended while its client was answering does not take a turn agai
   await settled();
   // The newer call carries the question of the older one.
   const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   newer.finish();
   await newer.done;
   newer.reply({});
@@ -442,7 +442,7 @@ test('if several calls of a client may have asked, none of them lets other clien
   const answers = [];
   for (let n = 0; n < 2; n += 1) {
     answers.push((await attribution.question(never)).ask('elicitation/create', {}, { signal: never }));
-    await vi.advanceTimersByTimeAsync(20);
+    await vi.advanceTimersByTimeAsync(100);
   }
   const other = calling(attribution, 'asking');
   await settled();
@@ -454,7 +454,7 @@ test('if several calls of a client may have asked, none of them lets other clien
   void whose.finally(() => (found = true));
   newer.finish();
   await newer.done;
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   expect(found).toBe(false);
   older.finish();
   expect(await whose).toBe(other.given);
@@ -489,13 +489,13 @@ test('the last call of a client waits for the answer, whichever call its questio
   const answers = [];
   for (let n = 0; n < 2; n += 1) {
     answers.push((await attribution.question(never)).ask('elicitation/create', {}, { signal: never }));
-    await vi.advanceTimersByTimeAsync(20);
+    await vi.advanceTimersByTimeAsync(100);
   }
   newer.reply({});
   await answers[0];
   newer.finish();
   await newer.done;
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   const other = calling(attribution, 'asking');
   await settled();
   expect(await attribution.question(never)).toBe(other.given);
@@ -656,7 +656,7 @@ test('a server that runs one call after another gets an answer after two seconds
   const [one] = [calling(attribution, 'a'), calling(attribution, 'a')];
   await settled();
   const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   one.reply({ n: 1 });
   await vi.advanceTimersByTimeAsync(2000);
   expect(await Promise.race([answer, settled()])).toEqual({ n: 1 });
@@ -672,7 +672,7 @@ test('other calls of a client do not keep its turn while it answers', async () =
   const two = calling(attribution, 'a');
   for (let n = 0; n < 10; n += 1) {
     const quiet = calling(attribution, 'quiet', session);
-    await vi.advanceTimersByTimeAsync(3);
+    await vi.advanceTimersByTimeAsync(15);
     quiet.finish();
   }
   expect([one.exchange.asked.length, two.given !== undefined]).toEqual([1, true]);
@@ -726,7 +726,7 @@ test('if no running tool ever asked, the question may belong to a call that wait
   const one = calling(attribution, 'a');
   await settled();
   void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   const two = calling(attribution, 'b');
   await settled();
   expect([two.given !== undefined, attribution.message()]).toEqual([true, undefined]);
@@ -838,7 +838,7 @@ test('a call that is cancelled while its client answers delays a question for tw
   const one = calling(attribution, 'a');
   await settled();
   void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
-  await vi.advanceTimersByTimeAsync(10);
+  await vi.advanceTimersByTimeAsync(50);
   one.cancel();
   await settled();
   one.reply({});

@@ -16,7 +16,7 @@ import { checkRelatedTask, relatedTask } from './task-ids.ts';
 import { nameOf, Turns } from './turns.ts';
 
 /** A call gives up its turn this many milliseconds after a question. Meanwhile it may ask more. */
-const BURST = 10;
+const BURST = 50;
 /** Milliseconds that a question may wait until only one client could have asked it. */
 const HOLD = 10_000;
 /**
