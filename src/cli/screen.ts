@@ -30,10 +30,12 @@ export function relayed(line: string, server: string): string {
 /** Cuts a line to a width in columns. */
 export function cut(text: string, width: number): string {
   let columns = 0;
+  let last = 0;
   /** The length of the part that leaves a column for "…". */
   let kept = 0;
   for (const character of text) {
-    columns += columnsOf(character);
+    last = columnsOf(character, last);
+    columns += last;
     if (columns > width) return `${text.slice(0, kept)}…`;
     if (columns < width) kept += character.length;
   }
@@ -43,14 +45,21 @@ export function cut(text: string, width: number): string {
 /** The width of a text on a terminal, in columns. Chinese characters and emoji, for example, take two, and combining marks none. */
 export function widthOf(text: string): number {
   let columns = 0;
-  for (const character of text) columns += columnsOf(character);
+  let last = 0;
+  for (const character of text) {
+    last = columnsOf(character, last);
+    columns += last;
+  }
   return columns;
 }
 
-function columnsOf(character: string): number {
+/** @param before the columns of the character before. */
+function columnsOf(character: string, before: number): number {
   const code = character.codePointAt(0)!;
   // The first combining mark.
   if (code < 0x300) return 1;
+  // It makes an emoji of a character such as ⚠, which is then wide.
+  if (code === 0xfe0f) return before === 1 ? 1 : 0;
   return /[\p{Mn}\p{Me}\p{Cf}]/u.test(character) ? 0 : eastAsianWidth(code);
 }
 
