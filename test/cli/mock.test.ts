@@ -9,9 +9,9 @@ test('a mock answers each request that is not in its recording, and prints why 2
   const messages = [
     { id: 'first', method: 'initialize', params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo } },
     { method: 'notifications/initialized' },
-    ...Array.from({ length: 100 }, (_, id) => ({
-      ...{ id, method: 'tools/call', params: { name: 'add', arguments: { a: id, b: 0 } } },
-    })),
+    ...Array.from({ length: 100 }, (_, id) => {
+      return { id, method: 'tools/call', params: { name: 'add', arguments: { a: id, b: 0 } } };
+    }),
   ];
   const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
   const { stdout, stderr } = await runEverwire(['mock', '--stdio', '--fast', file], stdin);
