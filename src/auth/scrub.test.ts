@@ -28,6 +28,7 @@ describe('a secret is removed', () => {
     ['characters that HTML escapes', '<pass&word>', String.raw`\u003cpass\u0026word\u003e`],
     ['characters that a URL escapes', 'pass word%', 'pass%20word%25'],
     ['lower-case escapes', 'päss/word', 'p%c3%a4ss%2fword'],
+    ['a slash and a tilde, in a JSON Pointer', 'c2l0/ZW~4+', 'c2l0~1ZW~04+'],
     ['a plus for a space', 'pass word&1', 'pass+word%261'],
     ['characters that only forms escape', "pass word's", 'pass+word%27s'],
     ['a plus for a space, with a character that only forms escape', 'pass word!x', 'pass+word!x'],

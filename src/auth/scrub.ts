@@ -13,7 +13,7 @@ const LINE_END = /[\r\n]|(?:\\r)?\\n/;
 
 /**
  * Makes a function that removes credentials from a text: the given secrets, `Bearer`, `Basic` and `DPoP` credentials,
- * and user names and passwords in URLs. It also finds secrets in their JSON and URL encodings. If a line end cuts a
+ * and user names and passwords in URLs. It also finds secrets in their JSON and URL encodings, and in JSON Pointers. If a line end cuts a
  * secret, it finds a part of at least 8 characters. Secrets of fewer than 8 characters are not removed.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
@@ -69,6 +69,8 @@ function partsOf(secret: string): string[] {
 
 /** A text as it is, in a URL, and in the forms that JSON encoders use (RFC 8259, section 7). */
 function writtenForms(text: string): string[] {
+  // A name in a JSON Pointer (RFC 6901, section 3).
+  const inPointer = text.replaceAll('~', '~0').replaceAll('/', '~1');
   const json = JSON.stringify(text).slice(1, -1);
   const ascii = json.replace(/[\u007f-\uffff]/g, escaped);
   const inJson = [json, ascii, json.replace(/[<>&]/g, escaped), ascii.replaceAll('/', '\\/')];
@@ -77,7 +79,7 @@ function writtenForms(text: string): string[] {
   const form = new URLSearchParams([['', text]]).toString().slice(1);
   const inUrl = [url, url.replaceAll('%20', '+'), form];
   const lowerCase = inUrl.map((each) => each.replace(/%../g, (code) => code.toLowerCase()));
-  return [text, ...inJson, ...inUrl, ...lowerCase];
+  return [text, inPointer, ...inJson, ...inUrl, ...lowerCase];
 }
 
 function escaped(character: string): string {

@@ -46,6 +46,16 @@ describe('among variables', () => {
   });
 });
 
+test.each([
+  [[`--api-key=${VALUE}`], [VALUE]],
+  [['serve', '--token', VALUE, 'main'], [VALUE]],
+  [['--token', 'short'], []],
+  [['--name', VALUE, VALUE], []],
+  [[`postgres://ada:${VALUE}@db.example/shop`], [VALUE]],
+])('the secrets in the arguments %j', (args, secrets) => {
+  expect([...new Set(secretsOf({ kind: 'command', env: {}, args }))]).toEqual(secrets);
+});
+
 test('all header values are secrets, with and without their scheme', () => {
   const headers = { Authorization: `Bearer ${VALUE}`, 'X-Team': 'blue-and-red', 'X-Few': 'few' };
   const server = { kind: 'url', name: 'mine', url: 'https://a.example', headers, tools: {} } as const;

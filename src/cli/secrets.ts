@@ -32,13 +32,19 @@ function basicPasswordIn(value: string): string[] {
 }
 
 /**
- * The values of a server's headers, the secret of its client, the values of variables and URL parameters whose names mark them as secrets, and
- * the passwords of URLs in any of these.
+ * The values of a server's headers, the secret of its client, the values of variables, arguments and URL parameters whose names mark them
+ * as secrets, and the passwords of URLs in any of these.
  */
 export function secretsOf(
-  server: Pick<UrlServer, 'kind' | 'url' | 'headers' | 'oauth'> | Pick<CommandServer, 'kind' | 'env'>,
+  server:
+    | Pick<UrlServer, 'kind' | 'url' | 'headers' | 'oauth'>
+    | (Pick<CommandServer, 'kind' | 'env'> & Partial<Pick<CommandServer, 'args'>>),
 ): string[] {
-  if (server.kind === 'command') return Object.entries(server.env).flatMap(secretsOfNamed);
+  if (server.kind === 'command') {
+    const { env, args = [] } = server;
+    const given = args.flatMap((arg, index) => secretsIn(secretInArgument(arg, args[index - 1]) ?? ''));
+    return [...Object.entries(env).flatMap(secretsOfNamed), ...given, ...args.flatMap(passwordIn)];
+  }
   const parameters = [...new URL(server.url).searchParams];
   const client = secretsIn(server.oauth?.clientSecret ?? '');
   return [...Object.values(server.headers).flatMap(secretsIn), ...parameters.flatMap(secretsOfNamed), ...client];
