@@ -5,7 +5,6 @@ import { waitFor } from '../base/wait.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
 import { kindOf, type Target } from '../client/target.ts';
-import { unlessCancelled } from '../core/base-exchange.ts';
 import { compose, type Caller, type Exchange, type Service, type Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -278,7 +277,9 @@ class ServerBridge implements Bridge {
     if (this.#closed) throw closedError();
     const { caller } = exchange;
     const { session } = caller;
-    if (this.#shared !== undefined) return this.#connection(this.#placeOf(caller, this.#shared)).service(exchange);
+    if (this.#shared !== undefined) {
+      return this.#connection(this.#placeOf(caller, this.#shared)).service(exchange);
+    }
     const key = session && this.#options.anonymous !== 'one-client' ? session.signal : keyOf(caller);
     return this.#pins ? this.#pins.answer(exchange, key) : this.#serve(exchange, key);
   };
@@ -289,7 +290,7 @@ class ServerBridge implements Bridge {
     const { caller } = exchange;
     try {
       let connection = this.#connection(key, caller);
-      if (connection.era === undefined) connection = await unlessCancelled(this.#connect(key, connection), exchange);
+      if (connection.era === undefined) connection = await waitFor(this.#connect(key, connection), exchange);
       this.#eras.set(REVISIONS[caller.revision].era, connection.era);
       return await connection.service(exchange);
     } catch (error) {

@@ -1,11 +1,11 @@
 import { Deferred } from '../base/deferred.ts';
 import type { Holding } from '../base/eviction.ts';
 import { shareOf } from '../base/share.ts';
+import { waitFor } from '../base/wait.ts';
 import { ConnectionError, mayRepeat, TimeoutError } from '../client/errors.ts';
 import { keepListening } from '../client/keep-listening.ts';
 import { Link } from '../client/link.ts';
 import type { Opener } from '../client/requester.ts';
-import { unlessCancelled } from '../core/base-exchange.ts';
 import { derive } from '../core/derive.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
@@ -188,7 +188,7 @@ export class Connection {
 
   async #call(exchange: Exchange): Promise<JsonObject> {
     if (!this.attribution) return this.#link.service(exchange);
-    if (!this.connected) await unlessCancelled(this.#link.connect(), exchange);
+    if (!this.connected) await waitFor(this.#link.connect(), exchange);
     // A server has one set of roots per connection, and one client's roots do not apply to all clients.
     if (exchange.method === NotificationMethod.RootsListChanged) return {};
     // In 2026-07-28, a server's question is the result of the request that it belongs to. But if the connection is lost and

@@ -188,8 +188,9 @@ export class Link {
     }
   }
 
+  /** A cancelled call does not wait until there is a connection, because meanwhile its parameters would need memory. */
   async #reconnected(exchange: Exchange): Promise<JsonObject> {
-    return this.#through(await waitFor(this.connect(), { signal: exchange.signal }), exchange);
+    return this.#through(await waitFor(this.connect(), exchange), exchange);
   }
 
   async #connect(): Promise<Upstream> {

@@ -1,5 +1,4 @@
 import { Lifetime } from '../base/lifetime.ts';
-import { waitFor } from '../base/wait.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The base of all exchanges, for every transport and revision. */
@@ -40,14 +39,4 @@ export function onAbort(exchange: Exchange, listener: () => void): void {
 export function offAbort(exchange: Exchange, listener: () => void): void {
   if (exchange instanceof Lifetime) exchange.offAbort(listener);
   else exchange.signal.removeEventListener('abort', listener);
-}
-
-/**
- * Waits for work that others wait for, too, such as a connection. A cancelled exchange does not wait, so its parameters need no
- * memory until the work is done.
- *
- * @throws the work's error, or the reason of the cancellation.
- */
-export function unlessCancelled<T>(work: Promise<T>, { signal }: Exchange): Promise<T> {
-  return waitFor(work, { signal });
 }

@@ -89,7 +89,7 @@ export class Versions {
     const { method } = exchange;
     if (!this.current) {
       if (!this.#first) throw this.#notStarted();
-      await waitFor(this.#first.promise, { signal: exchange.signal });
+      await waitFor(this.#first.promise, exchange);
     }
     if (method === Method.Listen)
       return runListen(this.#listens, new VersionsListen(exchange, this.#live), exchange.signal);
