@@ -112,7 +112,7 @@ test('a client that lists everything reads once that a server does not respond',
   running.push(listed);
   expect(await listed.exited).toMatchObject({ code: 0 });
   expect(listed.stderr).toEqual([
-    '[warning] everwire: entries of gone are missing in lists, because there was no response',
+    '[warning] everwire: entries of gone are missing in lists, because there was no valid response',
   ]);
 });
 

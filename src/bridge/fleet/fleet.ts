@@ -191,10 +191,10 @@ class ServiceFleet implements Fleet {
 
   async #discover(exchange: Exchange): Promise<JsonObject> {
     const described = await Promise.all(
-      [...this.#members].map(async (member) => ({
-        name: member.name,
-        description: await member.describe(exchange),
-      })),
+      [...this.#members].map(async (member) => {
+        const description = await member.describe(exchange);
+        return { name: member.name, description: typeof description === 'string' ? undefined : description };
+      }),
     );
     exchange.signal.throwIfAborted();
     return describeTogether(described, this.#capabilities, this.#serverInfo);

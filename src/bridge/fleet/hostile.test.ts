@@ -131,9 +131,10 @@ test.each<[string, JsonObject[]]>([
 ])('the list of a server with %s does not keep clients from reading those of others', async (_, tools) => {
   const warnings: string[] = [];
   const server = (own: JsonObject[]) => scripted({ 'tools/list': () => ({ tools: own }) }, { tools: {} }).service;
+  const large = { name: 'large', service: server(tools) };
   const fleet = createFleet({
     members: [
-      { name: 'large', service: server(tools) },
+      large,
       { name: 'good', service: server([tool('echo')]) },
       { name: 'other', service: server(Array.from({ length: 1000 }, (_each, n) => tool(`t${n}`))) },
     ],
@@ -144,4 +145,7 @@ test.each<[string, JsonObject[]]>([
   expect(listed).toHaveLength(1001);
   expect(_meta).toEqual({ 'dev.everwire/missing': ['large'] });
   expect(warnings).toEqual([expect.stringContaining('the server "large" returned too much of tools/list')]);
+  // Alone, it affects no other server.
+  const alone = createFleet({ members: [large] });
+  expect((await alone.service(new TestExchange('tools/list')))['tools']).toHaveLength(tools.length);
 });

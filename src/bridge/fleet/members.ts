@@ -10,6 +10,7 @@ import { shortText, shortJson } from '../../base/short-text.ts';
 import { waitFor } from '../../base/wait.ts';
 import { checkHeaders } from '../header-check.ts';
 import { ChildExchange } from './child-exchange.ts';
+import { Missing, type MissingReason } from './missing.ts';
 import { labelOf, Naming, type NamedServer, type NameRules } from './names.ts';
 import { selectTools } from './selection.ts';
 
@@ -84,11 +85,13 @@ export class FleetMember {
    * Called when the server did not respond, or refused. If it does not respond, this warns once, and again only after
    * it has responded in between.
    */
-  failed(method: string, error: Error): void {
+  failed(method: string, error: Error): MissingReason {
     const refused = isFromPeer(error);
-    if (this.down && !refused) return;
-    if (!refused) this.down = true;
-    this.warn(`${refused ? 'refuses' : 'does not answer'} ${shortText(method)}: ${error.message}`, error);
+    if (!this.down || refused)
+      this.warn(`${refused ? 'refuses' : 'does not answer'} ${shortText(method)}: ${error.message}`, error);
+    if (refused) return Missing.Refused;
+    this.down = true;
+    return Missing.NoResponse;
   }
 
   warn(what: string, cause?: Error): void {
@@ -118,16 +121,16 @@ export class FleetMember {
   /**
    * Asks the server to describe itself.
    *
-   * @returns undefined if it refuses or does not respond in time.
+   * @returns a reason if it refuses or does not respond in time.
    */
-  async describe(parent: Exchange, timeout = this.timeout): Promise<JsonObject | undefined> {
+  async describe(parent: Exchange, timeout = this.timeout): Promise<JsonObject | MissingReason> {
     try {
       const description = await this.ask(parent, Method.Discover, {}, timeout);
       if (isObject(description)) return description;
       throw new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid');
     } catch (error) {
-      if (!parent.signal.aborted) this.failed(Method.Discover, RpcError.from(error));
-      return undefined;
+      if (parent.signal.aborted) return Missing.NoResponse;
+      return this.failed(Method.Discover, RpcError.from(error));
     }
   }
 

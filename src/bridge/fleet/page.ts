@@ -4,9 +4,6 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { ListKind } from './kinds.ts';
 import type { FleetMember } from './members.ts';
 
-/** The most characters of a cursor. Clients may refuse longer ones, and with them the lists of all servers. */
-export const MAX_CURSOR = 8192;
-
 /** The most members of an entry. An entry is copied to change its name, which takes long if it has many members. */
 const MAX_MEMBERS = 100;
 
@@ -36,12 +33,10 @@ export async function readPage(
   const entries: unknown = isObject(result) ? result[kind.key] : undefined;
   if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} returned no ${kind.key}`);
   const { nextCursor } = result;
-  const tooLong = typeof nextCursor === 'string' && nextCursor.length > MAX_CURSOR;
-  if (tooLong) member.warn(`returned only a part of ${kind.method}: its cursor is too long`);
   return {
     entries: entries.filter((entry: unknown) => isObject(entry) && isUsable(entry, kind)) as JsonObject[],
     // A cursor that leads to the same page would never end.
-    next: typeof nextCursor === 'string' && !tooLong && nextCursor !== cursor ? nextCursor : undefined,
+    next: typeof nextCursor === 'string' && nextCursor !== cursor ? nextCursor : undefined,
     ...hintsIn(result),
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
-import { ask, call, down, fleetOf, hanging, tool, tools, toolServer } from '../../../test/support/fleet.ts';
+import { call, down, fleetOf, hanging, tool, tools, toolServer } from '../../../test/support/fleet.ts';
 import { deferred, listening } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
@@ -21,7 +21,7 @@ describe('a server that is down', () => {
           params: {
             level: 'warning',
             logger: 'everwire',
-            data: 'entries of broken are missing in lists, because there was no response',
+            data: 'entries of broken are missing in lists, because there was no valid response',
           },
         },
       ]);
@@ -105,7 +105,11 @@ describe('a server that is down', () => {
       },
     });
     const { fleet, warnings } = fleetOf({ a: refusing, b: toolServer('b', ['y']) });
-    const { prompts, _meta } = await ask(fleet, 'prompts/list');
+    const exchange = new TestExchange('prompts/list');
+    const { prompts, _meta } = await fleet.service(exchange);
+    expect(exchange.notified.map(({ params }) => params?.['data'])).toEqual([
+      'entries of a are missing in lists, because the request was refused',
+    ]);
     expect({ prompts, _meta }).toEqual({ prompts: [], _meta: { 'dev.everwire/missing': ['a'] } });
     expect(warnings).toEqual(['the server "a" refuses prompts/list: not today']);
     expect(await tools(fleet)).toEqual(['a__x', 'b__y']);
