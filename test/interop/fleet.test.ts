@@ -8,8 +8,11 @@ import type { Service } from '../../src/core/exchange.ts';
 import { fetchListener } from '../../src/transport/http/server/fetch.ts';
 import { createHttpHandler } from '../../src/transport/http/server/handler.ts';
 import { createInbound } from '../../src/wire/serve.ts';
+import { fleetOf, toolServer } from '../support/fleet.ts';
 import { eventually, root } from '../support/process.ts';
 import { eras, reader, textOf } from '../support/reader.ts';
+import { scripted } from '../support/service.ts';
+import { connect, type ClientKind } from './clients.ts';
 
 const program = (name: string): string =>
   fileURLToPath(import.meta.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`));
@@ -143,3 +146,32 @@ describe.each(eras)('with a client of %s', (era) => {
     expect(await pid('one')).toBe(one);
   });
 });
+
+test.each<ClientKind>(['sdk 1.x', 'client 2.x legacy', 'client 2.x modern'])(
+  'a server that writes null for what it does not use is listed for %s, together with the others',
+  async (kind) => {
+    const unused = { title: null, description: null, icons: null, annotations: null, _meta: null };
+    const tool = { name: 'x', inputSchema: { type: 'object', required: null }, outputSchema: null, execution: null };
+    const argument = { name: 'a', description: null, required: null };
+    const handwritten = scripted({
+      'server/discover': () => ({
+        capabilities: { tools: { listChanged: null }, prompts: {}, resources: { subscribe: 'no' }, logging: null },
+      }),
+      'tools/list': () => ({ tools: [{ ...tool, ...unused }] }),
+      'prompts/list': () => ({ prompts: [{ ...unused, name: 'p', arguments: [argument] }] }),
+      'resources/list': () => ({ resources: [{ ...unused, uri: 'x:1', name: 'r', size: null, mimeType: null }] }),
+      'resources/templates/list': () => ({ resourceTemplates: [{ ...unused, uriTemplate: 'x:{a}', name: 't' }] }),
+    });
+    const { fleet, warnings } = fleetOf({ a: handwritten, b: toolServer('b', ['y']) });
+    const target = { stdio: [], url: 'http://localhost/mcp', sseUrl: '', fetch: served(fleet.service) };
+    const client = await connect(kind, 'http', target);
+    onTestFinished(() => client.close());
+    const { methods } = client;
+    const names = (entries: { name: string }[]): string[] => entries.map(({ name }) => name);
+    expect(names((await methods.listTools())['tools'])).toEqual(['a__x', 'b__y']);
+    expect(names((await methods.listPrompts())['prompts'])).toEqual(['a__p']);
+    expect(names((await methods.listResources())['resources'])).toEqual(['r']);
+    expect(names((await methods.listResourceTemplates())['resourceTemplates'])).toEqual(['t']);
+    expect(warnings).toHaveLength(5);
+  },
+);

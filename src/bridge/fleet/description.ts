@@ -4,6 +4,8 @@ import { Meta } from '../../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import { FleetMeta } from './ids.ts';
+import type { FleetMember } from './members.ts';
+import type { Naming } from './names.ts';
 import { hintsIn, hintsOf } from './page.ts';
 import { validCapabilities } from './valid.ts';
 
@@ -18,9 +20,9 @@ export const LIST_CAPABILITIES: JsonObject = {
 /** The assumed capabilities of a server that does not respond. */
 const UNKNOWN: JsonObject = { ...LIST_CAPABILITIES, logging: {}, completions: {} };
 
-/** The description of one server. Undefined if it does not respond. */
-export interface NamedDescription {
-  readonly name: string;
+/** A server, and its description: undefined if it does not respond. */
+export interface MemberDescription {
+  readonly member: FleetMember;
   readonly description: JsonObject | undefined;
 }
 
@@ -30,20 +32,22 @@ export interface NamedDescription {
  * @param own capabilities that the fleet always has.
  */
 export function describeTogether(
-  described: readonly NamedDescription[],
+  described: readonly MemberDescription[],
+  { bare }: Naming,
   own: JsonObject,
   serverInfo: Implementation,
 ): JsonObject {
   let capabilities = own;
-  for (const { description } of described) {
-    const theirs: unknown = description?.['capabilities'];
-    capabilities = unite(capabilities, description ? (isObject(theirs) ? validCapabilities(theirs) : {}) : UNKNOWN);
+  for (const { member, description } of described) {
+    const theirs = description ? description['capabilities'] : UNKNOWN;
+    if (!isObject(theirs)) continue;
+    capabilities = unite(capabilities, bare ? theirs : validCapabilities(theirs, (what) => member.warn(what)));
   }
   // The fleet itself announces list changes, for example when a server is reachable again.
   for (const capability of Object.keys(LIST_CAPABILITIES))
     if (isObject(capabilities[capability]))
       capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
-  const missing = described.filter(({ description }) => !description).map(({ name }) => name);
+  const missing = described.filter(({ description }) => !description).map(({ member }) => member.name);
   const instructions = mergedInstructions(described);
   return {
     supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()],
@@ -69,12 +73,12 @@ function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
 }
 
 /** The instructions of all servers, each under its name. */
-function mergedInstructions(described: readonly NamedDescription[]): string | undefined {
+function mergedInstructions(described: readonly MemberDescription[]): string | undefined {
   const merged: string[] = [];
-  for (const { name, description } of described) {
+  for (const { member, description } of described) {
     const instructions: unknown = description?.['instructions'];
     if (typeof instructions === 'string' && instructions.trim() !== '')
-      merged.push(`# ${name}\n\n${instructions.trim()}`);
+      merged.push(`# ${member.name}\n\n${instructions.trim()}`);
   }
   return merged.length === 0 ? undefined : merged.join('\n\n');
 }

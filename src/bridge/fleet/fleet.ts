@@ -193,11 +193,11 @@ class ServiceFleet implements Fleet {
     const described = await Promise.all(
       [...this.#members].map(async (member) => {
         const description = await member.describe(exchange);
-        return { name: member.name, description: typeof description === 'string' ? undefined : description };
+        return { member, description: typeof description === 'string' ? undefined : description };
       }),
     );
     exchange.signal.throwIfAborted();
-    return describeTogether(described, this.#capabilities, this.#serverInfo);
+    return describeTogether(described, this.#members.naming, this.#capabilities, this.#serverInfo);
   }
 
   /** Sends the caller's general notifications to all servers, such as a change of its roots. */

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../core/exchange.ts';
+import { shortJson } from '../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { ListKind } from './kinds.ts';
@@ -33,16 +34,26 @@ export async function readPage(
   const entries: unknown = isObject(result) ? result[kind.key] : undefined;
   if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} returned no ${kind.key}`);
   const { nextCursor } = result;
+  const unusable: unknown = entries.find((entry) => problemOf(entry, kind) !== undefined);
+  if (unusable !== undefined) member.warn(malformedEntries(kind, shortJson(unusable), problemOf(unusable, kind)!));
   return {
-    entries: entries.filter((entry: unknown) => isObject(entry) && isUsable(entry, kind)) as JsonObject[],
+    entries: entries.filter((entry) => problemOf(entry, kind) === undefined) as JsonObject[],
     // A cursor that leads to the same page would never end.
     next: typeof nextCursor === 'string' && nextCursor !== cursor ? nextCursor : undefined,
     ...hintsIn(result),
   };
 }
 
-function isUsable(entry: JsonObject, kind: ListKind): boolean {
-  return typeof entry[kind.id] === 'string' && Object.keys(entry).length <= MAX_MEMBERS;
+/** Why an entry cannot be in any list of a fleet. Undefined if it can. */
+function problemOf(entry: unknown, { id }: ListKind): string | undefined {
+  if (!isObject(entry)) return 'must be an object';
+  if (typeof entry[id] !== 'string') return `${id} must be a string`;
+  return Object.keys(entry).length > MAX_MEMBERS ? `has more than ${MAX_MEMBERS} members` : undefined;
+}
+
+/** The warning about malformed entries. */
+export function malformedEntries({ method }: ListKind, example: string, problem: string): string {
+  return `returned malformed entries of ${method}, which are left out, such as ${example}: ${problem}`;
 }
 
 export function hintsIn({ ttlMs, cacheScope }: JsonObject): Hints {
