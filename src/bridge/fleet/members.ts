@@ -7,6 +7,7 @@ import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
 import { printableMessage } from '../../base/printable.ts';
 import { shortText, shortJson } from '../../base/short-text.ts';
+import { Recent } from '../../base/recent.ts';
 import { waitFor } from '../../base/wait.ts';
 import { checkHeaders } from '../header-check.ts';
 import { ChildExchange } from './child-exchange.ts';
@@ -23,6 +24,8 @@ export interface FleetServer extends NamedServer {
 const SHORT_TIMEOUT = 2000;
 /** Milliseconds before the same warning about a server is repeated. */
 const WARN_AGAIN_AFTER = 60_000;
+/** How many warnings about a server are remembered for this. */
+const MAX_WARNINGS = 100;
 /** How many shortened names are remembered for one server. Others are looked up in the server's list each time. */
 const MAX_SHORTENED = 20_000;
 /** The longest full name that is remembered, in characters. */
@@ -44,7 +47,8 @@ export class FleetMember {
   /** Whether the server did not respond to the last request. */
   down = false;
   readonly #options: MemberOptions;
-  #lastWarning: { readonly text: string; readonly at: number } | undefined;
+  /** When each warning was last reported, in the time of `performance.now()`. */
+  readonly #warned = new Recent<number>(MAX_WARNINGS);
   readonly #gone = new AbortController();
   readonly #ownNames = new Map<string, string>();
 
@@ -96,10 +100,10 @@ export class FleetMember {
 
   warn(what: string, cause?: Error): void {
     const text = printableMessage(`the server ${JSON.stringify(this.name)} ${what}`);
-    const last = this.#lastWarning;
-    if (last?.text === text && performance.now() - last.at < WARN_AGAIN_AFTER) return;
+    const now = performance.now();
+    if (now - (this.#warned.get(text) ?? -Infinity) < WARN_AGAIN_AFTER) return;
     if (this.gone.aborted) return;
-    this.#lastWarning = { text, at: performance.now() };
+    this.#warned.add(text, now);
     this.#options.onwarning(text, cause);
   }
 

@@ -7,7 +7,7 @@ import {
   ListToolsResultSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ask, fleetOf, tool, tools, toolServer } from '../../../test/support/fleet.ts';
 import { scripted } from '../../../test/support/service.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
@@ -216,6 +216,29 @@ test('the warnings name the server, and also an entry that has no name', async (
       'entries of tools/list with malformed members, which are left out, such as "x": title must be a string',
     ].map((warning) => `the server "a" returned ${warning}`),
   );
+});
+
+test('each mistake of a server is reported once in a minute, also if it makes several', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { service } = scripted(
+    { 'tools/list': () => ({ tools: [{ name: 'x' }] }), 'prompts/list': () => ({ prompts: [{ name: 5 }] }) },
+    { tools: {}, prompts: {} },
+  );
+  const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']) });
+  const read = async (): Promise<void> => {
+    for (let count = 0; count < 50; count += 1)
+      for (const method of ['tools/list', 'prompts/list']) await ask(fleet, method);
+  };
+  await read();
+  const both = [
+    'the server "a" returned malformed entries of tools/list, which are left out, such as "x": inputSchema is missing',
+    'the server "a" returned malformed entries of prompts/list, which are left out, such as {"name":5}: name must be a string',
+  ];
+  expect(warnings).toEqual(both);
+  vi.advanceTimersByTime(60_000);
+  await read();
+  expect(warnings).toEqual([...both, ...both]);
 });
 
 test('the entries of a single server are not checked: it affects nobody else', async () => {
