@@ -334,6 +334,14 @@ describe('what is no message', () => {
     ]);
   });
 
+  test('a message for the frame around the app is left out', () => {
+    const world = started();
+    world.recorded.length = 0;
+    world.request(1, 'ui/notifications/sandbox-x');
+    world.notify('ui/notifications/sandbox-resource-ready');
+    expect([world.recorded, world.posted]).toEqual([[], []]);
+  });
+
   test('an app that sends too many or too large messages is stopped', () => {
     const flood = started();
     for (let at = 0; at < 501; at += 1) flood.host.receive('{"jsonrpc":"2.0","method":"x"}', 5000);

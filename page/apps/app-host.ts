@@ -156,6 +156,8 @@ export class AppHost {
     this.#length += text.length;
     if (this.#length > MAX_LENGTH_PER_SECOND)
       return this.stop(`It sent more than ${MAX_LENGTH_PER_SECOND / 1024 ** 2} MiB in a second.`);
+    // These are for the frame around the app (MCP Apps 2026-01-26, Sandbox proxy).
+    if (method?.startsWith('ui/notifications/sandbox-')) return;
     this.#port.record('app', text);
     if (method === undefined) this.#torndown?.();
     else if (id === undefined) this.#notification(method, params);

@@ -71,11 +71,17 @@ export class RunningApp {
   attach(frame: HTMLIFrameElement): () => void {
     const { host, origin } = this.#shown.value!;
     this.#frame = frame;
+    // The first message of the frame comes before the app is loaded, and has the port for those of the app. The browser
+    // builds the data of a message when it is read: that may take seconds for one that does not come through the port.
+    let port: MessagePort | undefined;
     const onmessage = (event: MessageEvent): void => {
       if (event.origin !== origin) return;
-      // A frame inside the app has another source.
-      if (event.source === frame.contentWindow) host.receive(event.data, performance.now());
-      else host.count(performance.now());
+      if (port || event.source !== frame.contentWindow) return void host.count(performance.now());
+      [port] = event.ports;
+      port!.onmessage = (message) => {
+        if (host.status.peek() === 'stopped') port!.close();
+        else host.receive(message.data, performance.now());
+      };
     };
     // The `frame-src` of the page blocks a navigation of the frame to another origin.
     const onviolation = ({ effectiveDirective, blockedURI }: SecurityPolicyViolationEvent): void => {
@@ -89,6 +95,7 @@ export class RunningApp {
     dark.addEventListener('change', tell);
     const stopTheme = theme.subscribe(tell);
     return () => {
+      port?.close();
       window.removeEventListener('message', onmessage);
       document.removeEventListener('securitypolicyviolation', onviolation);
       dark.removeEventListener('change', tell);

@@ -34,31 +34,37 @@ export function frameDocument(page: string, app: string, report: string): { html
 }
 
 /**
- * Passes on messages by their source and origin. What begins with `ui/notifications/sandbox-` belongs to this document.
- * Messages of the app become JSON text here, in the process of the app: the page would have to build every value in a
- * message before it could count them, which takes seconds for a map of millions. Null stands for a message that is too
- * large. The app can change what is global in this document, so `stringify` is taken before the app is loaded.
+ * Passes on messages: of the page to the app as they are, and of the app to the page as JSON text, through a port that the
+ * page gets before the app is loaded. The page would have to build every value in a message before it could count them,
+ * which takes seconds for a map of millions. Null stands for a message that is too large.
+ *
+ * The app can replace everything that is global in this document, and the getters of events. So between the value and
+ * the port there are only syntax and functions that were taken before. The port is in no variable that the app can read, and
+ * has no listener: the getters of an event would get the port as its target. It is given nothing but a text or null, which
+ * have no parts that could be replaced.
  */
 function scriptFor(page: string): string {
   return `'use strict';
-const page = ${JSON.stringify(page)};
-const frame = document.querySelector('iframe');
-const { stringify } = JSON;
-const textOf = (data) => {
-  try {
-    const text = stringify(data) ?? '';
-    return text.length > ${MAX_APP_MESSAGE} ? null : text;
-  } catch {
-    return '';
-  }
-};
-addEventListener('message', ({ data, origin, source }) => {
-  if (String(data?.method).startsWith('ui/notifications/sandbox-')) return;
-  if (source === parent && origin === page) frame.contentWindow.postMessage(data, location.origin);
-  else if (source === frame.contentWindow && origin === location.origin) parent.postMessage(textOf(data), page);
-});
-frame.src = 'view';
-parent.postMessage(textOf({ jsonrpc: '2.0', method: 'ui/notifications/sandbox-proxy-ready', params: {} }), page);
+{
+  const host = parent;
+  const page = ${JSON.stringify(page)};
+  const frame = document.querySelector('iframe');
+  const view = frame.contentWindow;
+  const { stringify } = JSON;
+  const { port1, port2 } = new MessageChannel();
+  const send = port1.postMessage.bind(port1);
+  addEventListener('message', ({ data, origin, source }) => {
+    if (source === host && origin === page) view.postMessage(data, location.origin);
+    if (source !== view || origin !== location.origin) return;
+    let text = '';
+    try {
+      text = stringify(data) ?? '';
+    } catch {}
+    send(text.length > ${MAX_APP_MESSAGE} ? null : text);
+  });
+  host.postMessage(null, page, [port2]);
+  frame.src = 'view';
+}
 `;
 }
 
