@@ -62,6 +62,8 @@ function started(): World {
   return world;
 }
 
+const TOO_LARGE = 'It sent a message of more than 4 Mi characters, or more than 4 MiB in memory.';
+
 /** All microtasks. */
 const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
@@ -342,6 +344,24 @@ describe('what is no message', () => {
     expect([world.recorded, world.posted]).toEqual([[], []]);
   });
 
+  test.each([
+    ['200,000 integers', Array.from({ length: 200_000 }, (_, at) => at)],
+    ['200,000 fractions', Array.from({ length: 200_000 }, (_, at) => Math.sqrt(at + 2))],
+    ['1,500,000 Chinese characters', '中'.repeat(1_500_000)],
+    ['4,000,000 letters with accents', 'é'.repeat(4_000_000)],
+  ])('a message of %s is taken', (_, value) => {
+    const world = started();
+    world.request(1, 'ping', { value });
+    expect([world.host.why.value, world.last]).toEqual([undefined, { jsonrpc: '2.0', id: 1, result: {} }]);
+  });
+
+  test.each(['[],', '{"a":{}},'])('a message full of %s is too large', (unit) => {
+    const world = started();
+    const values = unit.repeat(4_194_000 / unit.length).slice(0, -1);
+    world.host.receive(`{"jsonrpc":"2.0","method":"x","params":{"values":[${values}]}}`, 5000);
+    expect(world.host.why.value).toBe(TOO_LARGE);
+  });
+
   test('an app that sends too many or too large messages is stopped', () => {
     const flood = started();
     for (let at = 0; at < 501; at += 1) flood.host.receive('{"jsonrpc":"2.0","method":"x"}', 5000);
@@ -354,17 +374,17 @@ describe('what is no message', () => {
     expect(slow.host.status.value).toBe('ready');
     const large = started();
     large.say({ jsonrpc: '2.0', method: 'x', params: { text: 'x'.repeat(5_000_000) } });
-    expect(large.host.why.value).toBe('It sent a message of more than 4 MiB.');
+    expect(large.host.why.value).toBe(TOO_LARGE);
     const many = started();
     many.say({ jsonrpc: '2.0', method: 'x', params: { many: Array.from({ length: 100_000 }, () => ({})) } });
-    expect(many.host.why.value).toBe('It sent a message of more than 4 MiB.');
+    expect(many.host.why.value).toBe(TOO_LARGE);
     const notPassedOn = started();
     notPassedOn.host.receive(null, 5000);
-    expect(notPassedOn.host.why.value).toBe('It sent a message of more than 4 MiB.');
+    expect(notPassedOn.host.why.value).toBe(TOO_LARGE);
     const much = started();
     for (let at = 0; at < 6; at += 1)
       much.say({ jsonrpc: '2.0', method: 'x', params: { text: 'x'.repeat(3_000_000) } });
-    expect(much.host.why.value).toBe('It sent more than 4 MiB in a second.');
+    expect(much.host.why.value).toBe('It sent more than 4 Mi characters in a second.');
     const nested = started();
     const deep = '['.repeat(30_000) + ']'.repeat(30_000);
     nested.host.receive(`{"jsonrpc":"2.0","method":"x","params":{"deep":${deep}}}`, 5000);

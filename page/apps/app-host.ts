@@ -150,12 +150,15 @@ export class AppHost {
   receive(data: unknown, now: number): void {
     if (!this.count(now)) return;
     const message = readMessage(data);
-    if (message === 'large') return this.stop(`It sent a message of more than ${MAX_APP_MESSAGE / 1024 ** 2} MiB.`);
+    if (message === 'large') {
+      const max = MAX_APP_MESSAGE / 1024 ** 2;
+      return this.stop(`It sent a message of more than ${max} Mi characters, or more than ${max} MiB in memory.`);
+    }
     if (!message) return this.#note('refused', 'A message', 'It is not a JSON-RPC message.');
     const { text, id, method, params } = message;
     this.#length += text.length;
     if (this.#length > MAX_LENGTH_PER_SECOND)
-      return this.stop(`It sent more than ${MAX_LENGTH_PER_SECOND / 1024 ** 2} MiB in a second.`);
+      return this.stop(`It sent more than ${MAX_LENGTH_PER_SECOND / 1024 ** 2} Mi characters in a second.`);
     // These are for the frame around the app (MCP Apps 2026-01-26, Sandbox proxy).
     if (method?.startsWith('ui/notifications/sandbox-')) return;
     this.#port.record('app', text);

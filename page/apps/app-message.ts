@@ -1,7 +1,7 @@
 import { encodeUtf8 } from '../../src/base/bytes.ts';
 import { MAX_APP_MESSAGE } from '../../src/inspect/page-server/apps-api.ts';
 import { isObject, type JsonObject, type RequestId } from '../../src/jsonrpc/message.ts';
-import { jsonWeight } from '../../src/jsonrpc/weight.ts';
+import { jsonWeight, weightOf } from '../../src/jsonrpc/weight.ts';
 
 /** A message of an app. */
 export interface ReceivedMessage {
@@ -20,13 +20,17 @@ export interface ReceivedMessage {
  * @returns `large` if it is too large, undefined if it is not a JSON-RPC message.
  */
 export function readMessage(data: unknown): ReceivedMessage | 'large' | undefined {
-  if (typeof data !== 'string' || jsonWeight(encodeUtf8(data)) > MAX_APP_MESSAGE) return 'large';
+  if (typeof data !== 'string' || data.length > MAX_APP_MESSAGE) return 'large';
+  // To parse such a text may take a second. Its weight is at most its length and the memory of its values together, so
+  // nothing is refused here that is not too large.
+  if (jsonWeight(encodeUtf8(data)) > 2 * MAX_APP_MESSAGE) return 'large';
   let message: unknown;
   try {
     message = JSON.parse(data);
   } catch {
     return undefined;
   }
+  if (weightOf(message, MAX_APP_MESSAGE) > MAX_APP_MESSAGE) return 'large';
   if (!isObject(message) || message['jsonrpc'] !== '2.0') return undefined;
   const { id, method, params } = message as Readonly<Record<string, unknown>>;
   const isId = typeof id === 'string' || typeof id === 'number';

@@ -216,16 +216,16 @@ describeInBrowser('a hostile app', (browser) => {
       'for (let i = 0; i < 5000; i += 1) notify("ui/notifications/size-changed", { height: i });',
       'messages in a second',
     ],
-    ['a huge message', 'notify("x", { text: "x".repeat(50_000_000) });', 'a message of more than 4 MiB'],
+    ['a huge message', 'notify("x", { text: "x".repeat(50_000_000) });', 'a message of more than 4 Mi characters'],
     [
       'much in a second',
       'for (let i = 0; i < 20; i += 1) notify("x", { text: "x".repeat(3_000_000) });',
-      'MiB in a second',
+      'characters in a second',
     ],
     [
       'a message of many values',
       'notify("x", { many: Array.from({ length: 1_000_000 }, () => ({})) });',
-      'a message of more than 4 MiB',
+      'a message of more than 4 Mi characters',
     ],
   ])('is stopped after %s', async (_, code, why) => {
     const server = await appServer(`${APP} start().then(() => { ${code} });`);
@@ -327,6 +327,22 @@ describeInBrowser('a hostile app', (browser) => {
     await view.getByText('sent', { exact: true }).waitFor({ timeout: 20_000 });
     // What was sent before has arrived.
     await page.waitForTimeout(500);
+    expect(await longest()).toBeLessThan(500);
+  });
+
+  // The texts of these have almost as many characters as a message may have.
+  test.each([
+    ['arrays', 'Array.from({ length: 1_398_000 }, () => [])'],
+    ['objects', 'Array.from({ length: 466_000 }, () => ({ a: {} }))'],
+    ['keys', 'Object.fromEntries(Array.from({ length: 466_000 }, (_, at) => [at.toString(36) + "_", 0]))'],
+    ['texts', '"中".repeat(4_194_000)'],
+  ])('does not freeze the page with a message full of %s', async (_, value) => {
+    const server = await appServer(`${APP} start().then(() => setTimeout(() => notify('x', ${value}), 1000));`);
+    const { page, run } = await openApps(browser(), server.url);
+    await run.click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    const longest = await longestPause(page);
+    await page.getByRole('alert').getByText('a message of more than 4 Mi characters').waitFor({ timeout: 20_000 });
     expect(await longest()).toBeLessThan(500);
   });
 

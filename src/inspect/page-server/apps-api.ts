@@ -52,7 +52,7 @@ export interface AppReports {
   readonly hasMore: boolean;
 }
 
-/** The largest message of an app. Bytes of memory, estimated. Its text has no more characters. */
+/** The largest message of an app: UTF-16 code units of its JSON text, and bytes of memory, estimated. */
 export const MAX_APP_MESSAGE = 4 * 1024 * 1024;
 
 /** A message between an app and the page. */
