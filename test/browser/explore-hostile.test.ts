@@ -369,12 +369,16 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     const properties = {
       accents: { type: 'string', default: accents('\u0301', 30_000) },
       circles: { type: 'string', default: accents('\u20D0', 30_000) },
+      cyrillic: { type: 'string', default: accents('\u0483', 30_000) },
+      burmese: { type: 'string', default: accents('\u102B', 4000) },
+      javanese: { type: 'string', default: accents('\uA9C0', 4000) },
+      tones: { type: 'string', default: accents('\u{1F3FB}', 4000) },
       short: { type: 'string', default: 'cafe\u0301' },
     };
     const { page, misdeeds } = await explore(browser(), () => ({
       tools: [
         tool('first'),
-        tool('accents', { description: accents('\u0301', 9000), inputSchema: { type: 'object', properties } }),
+        tool('accents', { description: accents('\uA9C0', 3000), inputSchema: { type: 'object', properties } }),
       ],
     }));
     const seconds = await processorTime(page);
@@ -382,8 +386,8 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await page.locator('.picker .entry').last().click();
     const field = (name: string): Promise<string> => page.getByRole('textbox', { name, exact: true }).inputValue();
     await expect.poll(() => field('short')).toBe('cafe\u0301');
-    expect([await field('accents'), await field('circles')]).toEqual(['', '']);
-    // It was more than two.
+    for (const name of Object.keys(properties).filter((each) => each !== 'short')) expect(await field(name)).toBe('');
+    // It was more than ten.
     expect((await seconds()) - before).toBeLessThan(1);
     expect(misdeeds).toEqual([]);
   });

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { costOf } from './text-cost.ts';
+import { fitting } from './visible.tsx';
+
+test.each([
+  ['Hindi', 'क्षत्रियों की शक्ति '],
+  ['Thai', 'ที่นี่มีน้ำดื่ม '],
+  ['Arabic', 'بِسْمِ ٱللَّٰهِ '],
+  ['Hebrew', 'בְּרֵאשִׁית בָּרָא '],
+  ['Vietnamese', 'Tiếng Việt '.normalize('NFD')],
+  ['Church Slavonic', 'гл\u0483съ '],
+  ['emoji', '👍🏽 👩🏻‍🚀 ❤️ 🏴\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F} '],
+])('marks of %s cost little, and are all shown', (_, text) => {
+  const long = text.repeat(3000 / text.length);
+  expect(costOf(long, Infinity)).toBeLessThan(45_000);
+  expect(fitting(long, 10_000, true)).toBe(long.length);
+});
+
+test.each(['\u0301', '\u0483', '\u102B', '\u20D0', '\uA9C0', '\uFE0F', '\u{1F3FB}', '\u{1F3FB}\u{E0061}'])(
+  'thousands of %j on one letter cost much, and are cut',
+  (mark) => {
+    const text = `a${mark.repeat(4000 / mark.length)}`;
+    expect(costOf(text, Infinity)).toBeGreaterThan(200_000);
+    expect(fitting(text, 10_000)).toBeLessThanOrEqual(101);
+  },
+);
