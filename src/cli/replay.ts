@@ -5,7 +5,7 @@ import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { ClientOptions } from '../client/options.ts';
 import { Capture } from '../inspect/capture.ts';
-import { changeTexts } from '../jsonrpc/change-texts.ts';
+import { changeTexts } from '../jsonrpc/texts.ts';
 import { replay as replaySession } from '../replay/replay.ts';
 import { authorizerFor } from './check-server.ts';
 import { writeComparison } from './compare.ts';

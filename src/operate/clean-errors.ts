@@ -3,10 +3,9 @@ import type { Exchange, Middleware } from '../core/exchange.ts';
 import { peerOf } from '../core/peer-of.ts';
 import { Refusal } from '../core/refusal.ts';
 import { Unavailable } from '../core/unavailable.ts';
-import { changeTexts } from '../jsonrpc/change-texts.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { isObject } from '../jsonrpc/message.ts';
+import { changeTexts, collectTexts } from '../jsonrpc/texts.ts';
 
 /** How errors to clients are cleaned. */
 export interface CleanErrorsOptions {
@@ -67,16 +66,4 @@ async function cleaned<T>(value: T, scrub: CleanErrorsOptions['scrub'], { caller
   }
   // Stryker disable next-line ConditionalExpression: only saves a copy
   return (changed.size === 0 ? value : changeTexts(value, (text) => changed.get(text) ?? text)) as T;
-}
-
-/** Adds the strings in a JSON value, and the names in it. */
-function collectTexts(value: unknown, texts: Set<string>): void {
-  if (typeof value === 'string') texts.add(value);
-  else if (Array.isArray(value)) for (const item of value) collectTexts(item, texts);
-  else if (isObject(value)) {
-    for (const [name, member] of Object.entries<unknown>(value)) {
-      texts.add(name);
-      collectTexts(member, texts);
-    }
-  }
 }

@@ -10,3 +10,8 @@ test.each(['${a:', '${a:-', '${a:x:-'])('a text with many unfinished variables i
   // Without a limit, this took more than ten seconds.
   expect((user + system) / 1000).toBeLessThan(1000);
 });
+
+test.each(['pa${ss:w', 'pa${ss:-w', '${'])('an unclosed variable does not hide one of another text: %s', (password) => {
+  const entry = { command: 'mail', env: { PASSWORD: password, TOKEN: '${S_MAIL}' } };
+  expect([...variablesOf({ mail: entry })]).toEqual(['S_MAIL']);
+});

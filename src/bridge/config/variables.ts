@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { collectTexts } from '../../jsonrpc/texts.ts';
 
 /** The sources for values of variables in a configuration. */
 export interface ConfigVariables {
@@ -93,10 +94,14 @@ export function isCommonVariable(name: string): boolean {
 /** The environment variables that a part of a configuration names, except those that every program may need. */
 export function variablesOf(entries: unknown): Set<string> {
   const names = new Set<string>();
-  const json = JSON.stringify(entries);
-  for (const [, first, name] of json.slice(0, endOfVariables(json)).matchAll(VARIABLE)) {
-    const variable = variableFor(first!, name);
-    if (variable !== undefined && /^\w+$/.test(variable) && !isCommonVariable(variable)) names.add(variable);
+  // Each text on its own, as they are filled in: an unclosed variable of one text does not end in another.
+  const texts = new Set<string>();
+  collectTexts(entries, texts);
+  for (const text of texts) {
+    for (const [, first, name] of text.slice(0, endOfVariables(text)).matchAll(VARIABLE)) {
+      const variable = variableFor(first!, name);
+      if (variable !== undefined && /^\w+$/.test(variable) && !isCommonVariable(variable)) names.add(variable);
+    }
   }
   return names;
 }

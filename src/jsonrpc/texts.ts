@@ -9,3 +9,15 @@ export function changeTexts(value: unknown, change: (text: string) => string): u
     Object.entries<unknown>(value).map(([name, member]) => [change(name), changeTexts(member, change)]),
   );
 }
+
+/** Adds the strings in a JSON value, and the names in it. */
+export function collectTexts(value: unknown, texts: Set<string>): void {
+  if (typeof value === 'string') texts.add(value);
+  else if (Array.isArray(value)) for (const item of value) collectTexts(item, texts);
+  else if (isObject(value)) {
+    for (const [name, member] of Object.entries<unknown>(value)) {
+      texts.add(name);
+      collectTexts(member, texts);
+    }
+  }
+}
