@@ -51,9 +51,3 @@ test.each([
   expect(scrub(text)).toBe('[redacted]');
   expect(shortestProcessorTime(() => scrub(text))).toBeLessThan(250);
 });
-
-test.each(['Bearer abcdefgh ', 'http://a:b@c/ '])('a text with %s 100,000 times keeps the rest', (part) => {
-  const clean = scrubber([])(`${part.repeat(100_000)}rest`);
-  expect([clean.split('[redacted]').length, clean.endsWith('rest')]).toEqual([100_001, true]);
-  expect(scrubber([])(`${part.repeat(100_001)}rest`)).toBe('[redacted]');
-});

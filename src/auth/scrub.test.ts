@@ -138,3 +138,9 @@ test('secrets that overlap count as one, in a text that takes long to search too
   for (const given of [secrets, secrets.toReversed()])
     expect(scrubber(given)(text)).toBe(`${'a'.repeat(26_000)}[redacted]`);
 });
+
+test.each(['Bearer abcdefgh ', 'http://a:b@c/ '])('a text with %s 100,000 times keeps the rest', (part) => {
+  const clean = scrubber([])(`${part.repeat(100_000)}rest`);
+  expect([clean.split('[redacted]').length, clean.endsWith('rest')]).toEqual([100_001, true]);
+  expect(scrubber([])(`${part.repeat(100_001)}rest`)).toBe('[redacted]');
+});

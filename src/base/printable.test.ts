@@ -99,7 +99,17 @@ describe('beside any other character', () => {
     'क',
     '\u094d',
   ];
-  const pairs = ['👩', '\u{1f3fd}', '\u{10000}', '\u{10ffff}', '\u{e007f}', '\u{e0080}', '\u{e0100}', '\u{1d173}'];
+  const pairs = [
+    '👩',
+    '\u{1f400}',
+    '\u{1f3fd}',
+    '\u{10000}',
+    '\u{10ffff}',
+    '\u{e007f}',
+    '\u{e0080}',
+    '\u{e0100}',
+    '\u{1d173}',
+  ];
   const all = [...characters, ...pairs, '\ud800', '\udb40', '\udbff', '\udc00', '\udfff'];
 
   test.each(all.map((first) => [JSON.stringify(first), first]))(

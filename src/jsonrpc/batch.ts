@@ -91,8 +91,12 @@ export class BatchAnswers {
     return this.#hold(group, [message]);
   }
 
-  /** Removes a cancelled request, which gets no response. Returns the batch's responses if it is now complete. */
-  abandon(id: RequestId): Response[] | undefined {
+  /**
+   * Removes a cancelled request, which gets no response. Returns the batch's responses if it is now complete.
+   *
+   * @param id undefined if no request was cancelled.
+   */
+  abandon(id: RequestId | undefined): Response[] | undefined {
     const group = this.#groups.get(id);
     if (!group) return undefined;
     this.#groups.delete(id);

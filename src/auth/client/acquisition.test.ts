@@ -305,6 +305,29 @@ describe('a client', () => {
     expect([former, world.registrations.length]).toEqual([[[]], 1]);
   });
 
+  test('is kept after an abandoned login if another login has registered it meanwhile', async () => {
+    const world = new OAuthWorld();
+    const store = await holding({ refreshToken: undefined });
+    const { redirect } = scriptedLogin(world, async () => {
+      const { client, ...rest } = (await store.get(KEY))!;
+      await store.set(KEY, { ...rest, client: { ...client!, clientId: 'newer' } });
+      throw new OAuthError('timeout', 'late');
+    });
+    await expect(send(world.authorizer({ store, redirect }), fresh())).rejects.toMatchObject({ code: 'timeout' });
+    expect((await store.get(KEY))?.client?.clientId).toBe('newer');
+  });
+
+  test('that another process has removed meanwhile makes an abandoned login fail as any other', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    const { redirect } = scriptedLogin(world, async () => {
+      for (const issuer of await store.issuers(SERVER)) await store.delete({ ...KEY, issuer });
+      throw new OAuthError('timeout', 'late');
+    });
+    await expect(send(world.authorizer({ store, redirect }))).rejects.toMatchObject({ code: 'timeout' });
+    expect(await store.issuers(SERVER)).toEqual([]);
+  });
+
   test('without tokens is removed from the store after an abandoned login', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();

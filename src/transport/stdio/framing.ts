@@ -213,7 +213,7 @@ export class Framing {
     if (this.#answerInvalid || this.#profile?.era === 'legacy') this.inFlight.add(message);
     this.#sink.deliver(message, bytes, cause);
     const cancelled = cancelledBy(message);
-    const rest = cancelled === undefined ? undefined : this.#answers.abandon(cancelled);
+    const rest = this.#answers.abandon(cancelled);
     if (rest) this.#sink.answer(stringifyBatch(rest));
   }
 

@@ -121,7 +121,7 @@ export class SseSession extends BaseTransport implements Transport {
     if (cancelled !== undefined && !this.#inFlight.has(cancelled)) this.#early.add(cancelled);
     this.#inFlight.add(message);
     this.callOnmessage(message, extra);
-    const rest = cancelled === undefined ? undefined : this.#answers.abandon(cancelled);
+    const rest = this.#answers.abandon(cancelled);
     if (rest) this.#answer(rest);
     if (isRequest(message) && this.#early.take(message.id)) this.#deliver(cancellationOf(message.id), extra);
   }
