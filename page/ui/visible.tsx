@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { JOINED_LETTERS, MARKS, RIGHT_TO_LEFT } from './text-cost.ts';
+import { RIGHT_TO_LEFT } from './text-cost.ts';
 
 /**
  * Runs of characters that would be invisible or change the order of others: controls, format characters such as
@@ -23,6 +23,9 @@ const MAX_SHOWN = 10_000;
 
 /** The most runs of right-to-left text that are shown, also of a very long text. */
 const MAX_RUNS = 2500;
+/** Letters and marks as in `text-cost.ts`, but without those that are shown as escapes: an escape costs little. */
+const JOINED_LETTERS = /(?:(?!\p{DI})[\u0590-\u1FFF\p{M}])+/gu;
+const MARKS = /(?:(?!\p{DI})[\p{M}\p{EMod}]|(?<=\p{Emoji})\uFE0F)+/gu;
 /** The most letters of one word, in a script such as Arabic. A browser needs four seconds for a word of 100,000. */
 const MAX_WORD = 1000;
 /** The most marks on one letter. A browser needs 5 ms for 100, and 0.4 s for 1,000. */
