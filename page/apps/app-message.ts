@@ -1,7 +1,6 @@
-import { encodeUtf8 } from '../../src/base/bytes.ts';
 import { MAX_APP_MESSAGE } from '../../src/inspect/page-server/apps-api.ts';
 import { isObject, type JsonObject, type RequestId } from '../../src/jsonrpc/message.ts';
-import { jsonWeight, weightOf } from '../../src/jsonrpc/weight.ts';
+import { structureWeight, weightOf } from '../../src/jsonrpc/weight.ts';
 
 /** A message of an app. */
 export interface ReceivedMessage {
@@ -21,9 +20,8 @@ export interface ReceivedMessage {
  */
 export function readMessage(data: unknown): ReceivedMessage | 'large' | undefined {
   if (typeof data !== 'string' || data.length > MAX_APP_MESSAGE) return 'large';
-  // To parse such a text may take a second. Its weight is at most its length and the memory of its values together, so
-  // nothing is refused here that is not too large.
-  if (jsonWeight(encodeUtf8(data)) > 2 * MAX_APP_MESSAGE) return 'large';
+  // To parse such a text may take a second.
+  if (structureWeight(data) > MAX_APP_MESSAGE) return 'large';
   let message: unknown;
   try {
     message = JSON.parse(data);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { jsonWeight, weightOf } from './weight.ts';
+import { jsonWeight, structureWeight, weightOf } from './weight.ts';
 
 test.each([
   ['text', { message: 'x'.repeat(1000) }],
@@ -68,4 +68,20 @@ test('only the strings with such characters count twice, also if these are escap
   expect(escaped).toBeLessThan(61_000);
   for (const narrow of [String.raw`\u00ff`, String.raw`\n`, String.raw`\"`, String.raw`\\u0100`])
     expect(weigh(`["${narrow}${plain}","${plain}"]`)).toBeLessThan(20_400);
+});
+
+test.each([
+  [[]],
+  [{}],
+  [{ a: [1, 2, { b: null }], c: { d: [] } }],
+  [Array.from({ length: 1000 }, (_, n) => ({ [`k${n}`]: [n] }))],
+])('the structure of a text weighs less than its values: %j', (value) => {
+  const weight = structureWeight(JSON.stringify(value));
+  expect(weight).toBeLessThanOrEqual(weightOf(value));
+  expect(weight).toBeGreaterThan(weightOf(value) / 3);
+});
+
+test('characters of strings are no structure', () => {
+  for (const text of ['{'.repeat(1000), '"[1,2],"'.repeat(100), String.raw`\\",{`.repeat(100), '中,'.repeat(100)])
+    expect(structureWeight(JSON.stringify([text]))).toBe(48);
 });
