@@ -41,7 +41,10 @@ export function describeTogether(
   for (const { member, description } of described) {
     const theirs = description ? description['capabilities'] : UNKNOWN;
     if (!isObject(theirs)) continue;
-    capabilities = unite(capabilities, bare ? theirs : validCapabilities(theirs, (what) => member.warn(what)));
+    capabilities = unite(
+      capabilities,
+      bare ? theirs : validCapabilities(theirs, (what) => member.warn(what, 'malformed capabilities')),
+    );
   }
   // The fleet itself announces list changes, for example when a server is reachable again.
   for (const capability of Object.keys(LIST_CAPABILITIES))

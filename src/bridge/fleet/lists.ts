@@ -47,19 +47,21 @@ export async function mergedList(
   kind: ListKind,
   exchange: Exchange,
 ): Promise<JsonObject> {
+  // It can change while servers are asked.
+  const { naming } = members;
   const { pages: pagesRead, cursors } = positionIn(members, exchange.params['cursor']);
   const asked = [...members].filter(({ label }) => cursors?.has(label) ?? true);
   if (cursors && (asked.length === 0 || asked.length < cursors.size)) throw invalidCursor();
-  const answers = await Promise.all(asked.map((member) => read(members.naming, member, kind, exchange, cursors)));
+  const answers = await Promise.all(asked.map((member) => read(naming, member, kind, exchange, cursors)));
   exchange.signal.throwIfAborted();
   const missing = new Map<string, MissingReason>();
   const answered = asked.flatMap((member, index) => {
     const answer = answers[index]!;
-    if (typeof answer === 'object') return [shownPage(members.naming, kind, member, answer)];
+    if (typeof answer === 'object') return [shownPage(naming, kind, member, answer)];
     if (answer !== NO_LIST) missing.set(member.name, answer);
     return [];
   });
-  const { bare } = members.naming;
+  const { bare } = naming;
   const [pages, tooLarge] = bare ? [answered, []] : await inOneMessage(answered);
   for (const { member } of tooLarge) {
     member.warn(
@@ -104,10 +106,10 @@ async function read(
     const page = await readPage(member, kind, exchange, cursors?.get(member.label), rest);
     member.answered();
     if (naming.bare) return page;
-    return { ...page, entries: await validEntries(kind, page.entries, (what) => member.warn(what)) };
+    return { ...page, entries: await validEntries(kind, page.entries, (what, sort) => member.warn(what, sort)) };
   } catch (thrown) {
     const error = RpcError.from(thrown);
-    if (error.code === ErrorCode.MethodNotFound) return NO_LIST;
+    if (error.code === ErrorCode.MethodNotFound && !cursors) return NO_LIST;
     if (exchange.signal.aborted) return Missing.NoResponse;
     // The only server no longer accepts its cursor. One of several must not end the lists of the others.
     if (cursors && naming.bare && error.code === ErrorCode.InvalidParams) throw error;

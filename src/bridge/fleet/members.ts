@@ -91,20 +91,24 @@ export class FleetMember {
    */
   failed(method: string, error: Error): MissingReason {
     const refused = isFromPeer(error);
-    if (!this.down || refused)
-      this.warn(`${refused ? 'refuses' : 'does not answer'} ${shortText(method)}: ${error.message}`, error);
+    const what = `${refused ? 'refuses' : 'does not answer'} ${shortText(method)}`;
+    if (!this.down || refused) this.warn(`${what}: ${error.message}`, what, error);
     if (refused) return Missing.Refused;
     this.down = true;
     return Missing.NoResponse;
   }
 
-  warn(what: string, cause?: Error): void {
-    const text = printableMessage(`the server ${JSON.stringify(this.name)} ${what}`);
+  /**
+   * Warns, but not again within a minute about the same kind.
+   *
+   * @param kind without words that the server chooses, or it could write any number of warnings.
+   */
+  warn(what: string, kind = what, cause?: Error): void {
     const now = performance.now();
-    if (now - (this.#warned.get(text) ?? -Infinity) < WARN_AGAIN_AFTER) return;
+    if (now - (this.#warned.get(kind) ?? -Infinity) < WARN_AGAIN_AFTER) return;
     if (this.gone.aborted) return;
-    this.#warned.add(text, now);
-    this.#options.onwarning(text, cause);
+    this.#warned.add(kind, now);
+    this.#options.onwarning(printableMessage(`the server ${JSON.stringify(this.name)} ${what}`), cause);
   }
 
   /**

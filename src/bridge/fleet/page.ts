@@ -35,7 +35,10 @@ export async function readPage(
   if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} returned no ${kind.key}`);
   const { nextCursor } = result;
   const unusable: unknown = entries.find((entry) => problemOf(entry, kind) !== undefined);
-  if (unusable !== undefined) member.warn(malformedEntries(kind, shortJson(unusable), problemOf(unusable, kind)!));
+  if (unusable !== undefined) {
+    const example = malformedEntries(kind, shortJson(unusable), problemOf(unusable, kind)!);
+    member.warn(example, `unusable ${kind.method}`);
+  }
   return {
     entries: entries.filter((entry) => problemOf(entry, kind) === undefined) as JsonObject[],
     // A cursor that leads to the same page would never end.

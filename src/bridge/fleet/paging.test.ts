@@ -76,6 +76,19 @@ describe('the pages of a list', () => {
     await expect(ask(fleetOf({ a: refusing }).fleet, 'tools/list', { cursor })).rejects.toThrow('unknown cursor');
   });
 
+  test('omit the rest of a server that no longer has the list, and say so', async () => {
+    const paged = toolServer('a', [], {
+      'tools/list': ({ params: { cursor } }) => {
+        if (cursor !== undefined) throw RpcError.fromObject({ code: -32601, message: 'Method not found' });
+        return { tools: [tool('x')], nextCursor: '1' };
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: paged, b: toolServer('b', ['z']) });
+    const { nextCursor: cursor } = await ask(fleet, 'tools/list');
+    expect(await ask(fleet, 'tools/list', { cursor })).toEqual({ tools: [], _meta: { 'dev.everwire/missing': ['a'] } });
+    expect(warnings).toEqual(['the server "a" refuses tools/list: Method not found']);
+  });
+
   test('refuse a cursor of millions of brackets at once', async () => {
     const { fleet } = fleetOf({ a: scripted({}), b: scripted({}) });
     const cursor = Buffer.from('['.repeat(3_000_000)).toString('base64url');

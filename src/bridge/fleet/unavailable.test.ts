@@ -124,11 +124,10 @@ describe('a server that is down', () => {
     });
     const { fleet, warnings } = fleetOf({ a: hostile, b: toolServer('b', ['y']) });
     for (let each = 0; each < 3; each += 1) await tools(fleet);
-    expect(warnings).toHaveLength(3);
-    for (const warning of warnings) {
-      expect(warning).toMatch(/^the server "a" refuses tools\/list: \d \\u001b\[2J\\u009b2Jx+…$/);
-      expect(warning.length).toBeLessThan(8300);
-    }
+    expect(warnings).toEqual([
+      expect.stringMatching(/^the server "a" refuses tools\/list: 1 \\u001b\[2J\\u009b2Jx+…$/),
+    ]);
+    expect(warnings[0]!.length).toBeLessThan(8300);
   });
 
   test('is in the lists again when it answers, and subscribers are notified', async () => {

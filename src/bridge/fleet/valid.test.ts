@@ -111,6 +111,7 @@ const CASES: readonly Case[] = [
     ],
     members: [
       [{ size: '5', mimeType: 5 }, {}, ''],
+      [{ size: Infinity }, {}, 'size must be a number'],
       [{ annotations: { priority: 2 } }, { annotations: {} }, 'annotations.priority must be a number from 0 to 1'],
       [
         { annotations: { audience: ['all', 'user'] } },
@@ -241,6 +242,21 @@ test('each mistake of a server is reported once in a minute, also if it makes se
   expect(warnings).toEqual([...both, ...both]);
 });
 
+test('a server that chooses other words each time is reported once in a minute, too', async () => {
+  let read = 0;
+  const list = (): JsonObject => {
+    read += 1;
+    return { tools: [{ ...tool(`x${read}`), title: null }, { name: `y${read}` }, { z: read }] };
+  };
+  const { fleet, warnings } = fleetOf({
+    a: scripted({ 'tools/list': list }, { tools: {} }),
+    b: toolServer('b', ['z']),
+  });
+  for (let count = 0; count < 50; count += 1) await ask(fleet, 'tools/list');
+  expect(read).toBe(50);
+  expect(warnings).toHaveLength(3);
+});
+
 test('the entries of a single server are not checked: it affects nobody else', async () => {
   const list = { tools: [{ name: 'y', title: null }] };
   const { fleet, warnings } = fleetOf({ a: scripted({ 'tools/list': () => list }, { tools: {} }) });
@@ -275,9 +291,7 @@ describe('capabilities', () => {
     expect(described['capabilities']).toMatchObject({ ...valid, logging: {} });
     const result = { ...described, protocolVersion: '2025-11-25', serverInfo: { name: 'x', version: '1' } };
     expect(() => InitializeResultSchema.parse(result)).not.toThrow();
-    expect(warnings).toEqual([
-      `the server "a" declares malformed capabilities, which are left out, such as ${mistake}`,
-    ]);
+    expect(warnings).toEqual([`the server "a" declares malformed capabilities, which are left out: ${mistake}`]);
   });
 
   test('of a single server stay as they are', async () => {

@@ -14,7 +14,8 @@ import { dictionary, listOf, Mistakes, oneOf, record, simple, type Shape } from 
 
 const text = simple('a string', (value) => typeof value === 'string');
 const flag = simple('true or false', (value) => typeof value === 'boolean');
-const number = simple('a number', (value) => typeof value === 'number');
+/** JSON can write a number that is infinite when it is read, and `null` when it is written again. */
+const number = simple('a number', Number.isFinite);
 const object = simple('an object', isObject);
 const schema = simple('a schema', (value) => isObject(value) || typeof value === 'boolean');
 const time = simple('a time with a time zone', isTime);
@@ -83,7 +84,7 @@ function isTime(value: unknown): boolean {
 export async function validEntries(
   kind: ListKind,
   entries: readonly JsonObject[],
-  warn: (what: string) => void,
+  warn: (what: string, kind: string) => void,
 ): Promise<JsonObject[]> {
   const shape = ENTRIES[kind.key]!;
   const valid: JsonObject[] = [];
@@ -97,8 +98,8 @@ export async function validEntries(
     if (rest === undefined) malformed ??= malformedEntries(kind, example, mistakes.last);
     else partly ??= malformedMembers(kind, example, mistakes.last);
   });
-  if (malformed !== undefined) warn(malformed);
-  if (partly !== undefined) warn(partly);
+  if (malformed !== undefined) warn(malformed, `malformed ${kind.method}`);
+  if (partly !== undefined) warn(partly, `members ${kind.method}`);
   return valid;
 }
 
@@ -114,7 +115,6 @@ function malformedMembers({ method }: ListKind, example: string, problem: string
 export function validCapabilities(capabilities: JsonObject, warn: (what: string) => void): JsonObject {
   const mistakes = new Mistakes();
   const valid = CAPABILITIES(capabilities, mistakes) as JsonObject;
-  if (mistakes.last !== undefined)
-    warn(`declares malformed capabilities, which are left out, such as ${mistakes.last}`);
+  if (mistakes.last !== undefined) warn(`declares malformed capabilities, which are left out: ${mistakes.last}`);
   return valid;
 }
