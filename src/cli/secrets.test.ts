@@ -49,6 +49,11 @@ describe('among variables', () => {
 test.each([
   [[`--api-key=${VALUE}`], [VALUE]],
   [['serve', '--token', VALUE, 'main'], [VALUE]],
+  [['run', '-e', `API_KEY=${VALUE}`, 'image'], [VALUE]],
+  [[`--env=API_KEY=${VALUE}`], [VALUE]],
+  [['--header', `X-Api-Key: ${VALUE}`], [VALUE]],
+  [[`--db=postgres://ada:${VALUE}@db.example/shop`], [VALUE]],
+  [['--no-auth', 'production', '--author', 'Jane Austen'], []],
   [['--token', 'short'], []],
   [['--name', VALUE, VALUE], []],
   [[`postgres://ada:${VALUE}@db.example/shop`], [VALUE]],

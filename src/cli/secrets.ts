@@ -8,7 +8,8 @@ export const MIN_SECRET = 8;
  * If a variable's name contains one of these words, its value is treated as a secret. The first group matches anywhere
  * in the name, the second only as a whole word.
  */
-const ANYWHERE = /auth|bearer|conn(?:ection)?_?str|cookie|cred|jwt|key|mnemonic|pass|private|pwd|secret|session|token/i;
+const ANYWHERE =
+  /auth(?!ors?\b)|bearer|conn(?:ection)?_?str|cookie|cred|jwt|key|mnemonic|pass|private|pwd|secret|session|token/i;
 const AS_A_WORD = /(?:^|[_.-])(?:dsn|hmac|otp|pat|pem|pin|pw|salt|sas|seed|totp|webhook)(?:$|[_.\d-])/i;
 
 /** The environment variable that an option value names: `env:NAME`, or `${env:NAME}` as in headers. */
@@ -43,7 +44,7 @@ export function secretsOf(
   if (server.kind === 'command') {
     const { env, args = [] } = server;
     const given = args.flatMap((arg, index) => secretsIn(secretInArgument(arg, args[index - 1]) ?? ''));
-    return [...Object.entries(env).flatMap(secretsOfNamed), ...given, ...args.flatMap(passwordIn)];
+    return [...Object.entries(env).flatMap(secretsOfNamed), ...given, ...args.flatMap(secretsOfWord)];
   }
   const parameters = [...new URL(server.url).searchParams];
   const client = secretsIn(server.oauth?.clientSecret ?? '');
@@ -63,12 +64,19 @@ export function namesSecret(name: string): boolean {
 export function secretInArgument(arg: string, before = ''): string | undefined {
   const [, option, value] = /^(--?[^=]+=)(.*)$/s.exec(arg) ?? [];
   if (option !== undefined) return namesSecret(option) ? value : undefined;
-  const isValue = before.startsWith('-') && !before.includes('=') && !arg.startsWith('-');
+  const isValue = /^-(?!-no-)[^=]*$/.test(before) && !arg.startsWith('-');
   return isValue && namesSecret(before) ? arg : undefined;
 }
 
 function secretsOfNamed([name, value]: [string, string]): string[] {
   return namesSecret(name) ? [...secretsIn(value), ...passwordIn(value)] : passwordIn(value);
+}
+
+/** `NAME=value` and `Name: value`, also as the value of an option such as `--env`, and the password of a URL. */
+function secretsOfWord(arg: string): string[] {
+  const word = arg.replace(/^--?[^=\s]+=/, '');
+  const [, name = '', value = ''] = /^([\w.-]+)(?:=|:\s+)(.+)$/s.exec(word) ?? [];
+  return [...secretsOfNamed([name, value]), ...passwordIn(word)];
 }
 
 /** `postgres://ada:<password>@host/db`: the password as written, and percent-decoded. */
