@@ -74,7 +74,9 @@ test('the error message on the page is what the fleet returns', () => {
 test('names have the prefixes that the page describes', async () => {
   const rows = table('names');
   const members = [...new Set(rows.map(([server]) => server!))].map((name) => {
-    const tools = rows.filter(([server]) => server === name).map(([, tool]) => ({ name: tool, inputSchema: {} }));
+    const tools = rows
+      .filter(([server]) => server === name)
+      .map(([, tool]) => ({ name: tool, inputSchema: { type: 'object' } }));
     const rename: Record<string, string> = name === 'mail' ? { q: 'find' } : {};
     const { service } = scripted({ 'tools/list': () => ({ tools }) }, { tools: {} });
     return { name, service, tools: { rename } };
