@@ -10,12 +10,12 @@ export const OTHER_SCRIPTS = /[\u0590-\uFFFF]+/g;
  * Letters whose forms depend on their neighbours, such as those of Arabic and Hindi, and marks on a letter, such as accents.
  * A word of n of them takes a time that grows with n².
  */
-export const JOINED_LETTERS = /[\u0590-\u1FFF\p{M}]+/gu;
+const JOINED_LETTERS = /[\u0590-\u1FFF\p{M}]+/gu;
 /**
  * Marks on one letter, such as accents and vowel signs, and what changes an emoji: skin tones and tags. The time that a
  * browser needs for n of them grows with n², too, but much faster: 1,000 take up to 0.4 s.
  */
-export const MARKS = /[\p{M}\p{EMod}\u{E0020}-\u{E007F}]+/gu;
+const MARKS = /[\p{M}\p{EMod}\u{E0020}-\u{E007F}]+/gu;
 /** What a line or a run costs in a text field, and a letter of this kind. */
 const LINE = 30;
 const LETTER = 12;
