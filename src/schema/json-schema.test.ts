@@ -201,3 +201,20 @@ test('a list of types is refused in linear time, also if it has numbers with one
   expect(() => check({ type }, 1)).toThrow('type must be one of');
   expect(process.cpuUsage(started).user).toBeLessThan(500_000);
 });
+
+test.each([
+  [0, -0, true],
+  [1, 1.0, true],
+  [1e21, 1_000_000_000_000_000_000_000, true],
+  [5e-324, 1e-323, false],
+  [1, 1 + Number.EPSILON, false],
+  [-1, 1, false],
+])('the numbers %s and %s are equal: %s', (one, other, equal) => {
+  for (const [wanted, value] of [
+    [one, other],
+    [[one], [other]],
+  ]) {
+    expect(takes({ const: wanted }, value)).toBe(equal);
+    expect(takes({ uniqueItems: true }, [wanted, value])).toBe(!equal);
+  }
+});

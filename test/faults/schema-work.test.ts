@@ -11,7 +11,7 @@ import { JsonSchema } from '../../src/schema/json-schema.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
 import { clientOf, PlayedServer } from '../ledger/played-server.ts';
 import { TestExchange } from '../support/exchange.ts';
-import { WORST_SCHEMAS } from '../support/worst-schemas.ts';
+import { slowToWrite, WORST_SCHEMAS } from '../support/worst-schemas.ts';
 
 /** Milliseconds of processor time. A quiet machine of 2024 needs at most 200. */
 const MOST = 1500;
@@ -60,6 +60,20 @@ test('an error that is not reported costs little, whichever keyword finds it', (
   const costs = Array.from({ length: 5 }, () => [cost('minimum'), cost('multipleOf')] as const);
   const [minimum, multipleOf] = [Math.min(...costs.map(([each]) => each)), Math.min(...costs.map(([, each]) => each))];
   expect(multipleOf).toBeLessThan(2 * minimum);
+});
+
+test('numbers are compared in the same time, whether it takes long to write their digits or not', () => {
+  const cost = (number: (index: number) => number): number => {
+    const none = (schema: JsonObject): JsonObject => ({ not: { contains: schema } });
+    const schema = new JsonSchema({ allOf: [none({ const: 1 }), none({ const: [1] })] }, 'It');
+    const value = Array.from({ length: 100_000 }, (_, index) => number(index));
+    const before = process.cpuUsage().user;
+    expect(schema.validate([value, ...value]).issues).toBeUndefined();
+    return process.cpuUsage().user - before;
+  };
+  const costs = Array.from({ length: 5 }, () => [cost((index) => index + 2), cost(slowToWrite)] as const);
+  const [quick, slow] = [Math.min(...costs.map(([each]) => each)), Math.min(...costs.map(([, each]) => each))];
+  expect(slow).toBeLessThan(3 * quick);
 });
 
 /** Whether a schema accepts a value. Undefined if the schema cannot be used. */

@@ -23,6 +23,9 @@ function doubling(levels: number, combine: (schemas: JsonObject[]) => JsonObject
   return { $ref: '#/$defs/d0', $defs };
 }
 
+/** Its shortest text is half way to the next number, so V8 finds it only with numbers of many words. */
+export const slowToWrite = (index: number): number => Number(`${4_611_686_019 + 2 * index}e9`);
+
 const recursive = (keyword: string, of: unknown): JsonObject => ({ items: { $ref: '#' }, [keyword]: of });
 const draft07 = (schema: JsonObject): JsonObject => ({ $schema: 'http://json-schema.org/draft-07/schema#', ...schema });
 const text = 'a'.repeat(16_000_000);
@@ -37,6 +40,14 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
   'uniqueItems of long strings': () => [{ uniqueItems: true }, list(16, (id) => text.slice(0, 1_000_000) + id)],
   'uniqueItems of numbers with one hash': () => [{ uniqueItems: true }, collidingNumbers(40_000)],
   'an enum of numbers with one hash': () => [{ enum: collidingNumbers(40_000) }, 1],
+  'numbers that take long to write': () => [
+    { allOf: list(8, (id) => ({ not: { contains: { const: id } } })) },
+    list(MANY, slowToWrite),
+  ],
+  'lists of numbers that take long to write': () => [
+    { allOf: list(8, (id) => ({ not: { const: [id] } })) },
+    list(MANY, slowToWrite),
+  ],
   'uniqueItems of short strings': () => [{ uniqueItems: true }, list(MANY * 6, (id) => `a${id}`)],
   'uniqueItems at each level': () => [
     recursive('uniqueItems', true),
