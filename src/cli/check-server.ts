@@ -4,11 +4,13 @@ import { check } from '../check/check.ts';
 import type { GivenAnswers } from '../check/questions.ts';
 import type { CheckedServer } from '../check/server.ts';
 import { Capture } from '../inspect/capture.ts';
+import { changeTexts } from '../jsonrpc/texts.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { answersFrom } from './answers.ts';
 import { ReportBuilder, type CheckReport } from './check/check-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import { ExitCode, Failure } from './failure.ts';
+import { keepInput } from './keep-input.ts';
 import { loginFor } from './login.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { readCall } from './read-call.ts';
@@ -29,6 +31,8 @@ export async function checkServer(
 ): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   if (rest.length > 0) throw Failure.usage(`check takes only a target, and not ${JSON.stringify(rest[0])}`);
+  await keepInput('--record', flags.record, flags.config);
+  await keepInput('--out', flags.out, flags.config);
   const calls = await Promise.all(flags.call.map(readCall));
   const answers = await givenAnswers(flags);
   const secrets = secretsOf(target);
@@ -55,7 +59,7 @@ export async function checkServer(
     const builder = new ReportBuilder(name, result.rules);
     for (const finding of result.findings) builder.add({ ...finding, seen: clean(finding.seen) });
     const skipped = new Map(Array.from(result.skipped, ([rule, why]) => [rule, clean(why)]));
-    const notTried = result.notTried.map(({ what, how }) => ({ what: clean(what), how: how && clean(how) }));
+    const notTried = changeTexts(result.notTried, clean) as typeof result.notTried;
     const notes = flags.record === undefined && result.findings.length > 0 ? [NUMBERS] : [];
     const report = builder.report(result.exercised, notes, { ...result, skipped, notTried });
     await writeReport(report, flags);

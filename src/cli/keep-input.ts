@@ -7,14 +7,19 @@ import { Failure } from './failure.ts';
  *
  * @param option the option that names the file to write.
  * @param output undefined without the option.
+ * @param inputs undefined where an option is not given.
  * @throws Failure with code 2 if they are the same file.
  */
-export async function keepInput(option: string, output: string | undefined, ...inputs: string[]): Promise<void> {
+export async function keepInput(
+  option: string,
+  output: string | undefined,
+  ...inputs: (string | undefined)[]
+): Promise<void> {
   if (output === undefined) return;
   const written = await identityOf(output);
   if (written === undefined) return;
   for (const input of inputs) {
-    if ((await identityOf(input)) === written)
+    if (input !== undefined && (await identityOf(input)) === written)
       throw Failure.usage(`${option}: ${output} is a file that this command reads; choose another name`);
   }
 }

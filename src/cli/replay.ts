@@ -29,8 +29,8 @@ export async function replay(words: SplitWords, flags: ReplayFlags): Promise<voi
   if (file === undefined) throw Failure.usage('the recording is missing: the path of an .mcpcap file');
   if (other !== undefined)
     throw Failure.usage(`replay takes only a target and a recording, and not ${JSON.stringify(other)}`);
-  await keepInput('--record', flags.record, file);
-  await keepInput('--out', flags.out, file);
+  await keepInput('--record', flags.record, file, flags.config);
+  await keepInput('--out', flags.out, file, flags.config);
   const { calls, notes } = await recordedSession(file);
   const secrets = secretsOf(target);
   scrubWith(scrubber(secrets));

@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { Capture, recordToFile } from '../../src/inspect/index.ts';
@@ -33,6 +33,20 @@ test.each(COMMANDS)('%s of %j never replaces the recording that is read', async 
     );
   }
   expect(readFileSync(file, 'utf8')).toBe(before);
+});
+
+test.each([
+  ['--record', (folder: string) => ['check', 'demo', '--config', `${folder}/mcp.json`]],
+  ['--out', (folder: string) => ['check', 'demo', '--config', `${folder}/mcp.json`]],
+  ['--record', (folder: string) => ['replay', 'demo', `${folder}/x.mcpcap`, '--config', `${folder}/mcp.json`]],
+])('%s never replaces the configuration that is read', async (option, words) => {
+  const folder = temporaryFolder();
+  const text = JSON.stringify({ mcpServers: { demo: { command: 'node', args: ['-e', ''] } } });
+  writeFileSync(path.join(folder, 'mcp.json'), text);
+  const { code, stderr } = await runEverwire([...words(folder), option, `${folder}/mcp.json`]);
+  expect(stderr).toContain('is a file that this command reads; choose another name');
+  expect(code).toBe(2);
+  expect(readFileSync(path.join(folder, 'mcp.json'), 'utf8')).toBe(text);
 });
 
 test('check refuses --record with a recording, because nothing passes', async () => {

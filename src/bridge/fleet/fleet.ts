@@ -35,8 +35,8 @@ export interface FleetOptions extends NameRules {
   /** Milliseconds to wait for one server in a request to several. Default 10 000. */
   readonly timeout?: number | undefined;
   /**
-   * Called once when a server stops responding, with its error, and again only after it has responded in between. Default:
-   * none.
+   * Called once when a server stops responding, with its error, and again only after it has responded in between. Also called for
+   * each kind of mistake in what a server lists, once in a minute. The text quotes the server, without control characters. Default: none.
    */
   readonly onwarning?: ((message: string, cause?: Error) => void) | undefined;
 }
