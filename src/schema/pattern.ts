@@ -18,14 +18,8 @@ export class Pattern {
    * @throws TypeError if the text is not a regular expression, or has a backreference, which could take unlimited time.
    */
   constructor(source: string, work: Work) {
-    work.take(100 + 10 * source.length);
-    takeSets(source, work);
-    try {
-      // `RegExp` has better error messages, so it checks the expression first. The parser below gets only valid ones.
-      void new RegExp(source, 'u');
-    } catch (cause) {
-      throw new TypeError(`is not a regular expression: ${(cause as Error).message}`, { cause });
-    }
+    // `RegExp` has better error messages, so it checks the expression first. The parser below gets only valid ones.
+    checkExpression(source, work);
     const tree: Node = parsePattern(source, work);
     this.#program = new Program(tree, 1, work);
   }
@@ -33,6 +27,17 @@ export class Pattern {
   /** Whether the pattern matches anywhere in a text. */
   test(text: string, work: Work): boolean {
     return this.#program.find(text, work);
+  }
+}
+
+/** @throws TypeError if a text is not an ECMAScript regular expression with the flag `u`. */
+export function checkExpression(source: string, work: Work): void {
+  work.take(100 + 10 * source.length);
+  takeSets(source, work);
+  try {
+    void new RegExp(source, 'u');
+  } catch (cause) {
+    throw new TypeError(`is not a regular expression: ${(cause as Error).message}`, { cause });
   }
 }
 

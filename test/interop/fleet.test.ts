@@ -175,3 +175,45 @@ test.each<ClientKind>(['sdk 1.x', 'client 2.x legacy', 'client 2.x modern'])(
     expect(warnings).toHaveLength(5);
   },
 );
+
+test.each<ClientKind>(['sdk 1.x', 'client 2.x legacy', 'client 2.x modern'])(
+  'output schemas that the official client cannot compile do not take the list of the others from %s',
+  async (kind) => {
+    const object = { type: 'object' };
+    const outputs: Record<string, object> = {
+      misspelt: { ...object, properties: { a: { type: 'strin' } } },
+      openapi: { ...object, properties: { a: { anyOf: [object], nullable: true } } },
+      draft4: { ...object, properties: { a: { type: 'number', exclusiveMinimum: true } } },
+      zod: { ...object, properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: { id: 'A', type: 'string' } } },
+      circular: { ...object, properties: { a: { $ref: '#/properties/a' } } },
+      pattern: { ...object, properties: { a: { type: 'string', pattern: '\\-' } } },
+    };
+    const result = { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] };
+    const listed = (entries: [string, object][]) => ({
+      'tools/list': () => ({
+        tools: entries.map(([name, outputSchema]) => ({ name, inputSchema: object, outputSchema })),
+      }),
+      'tools/call': () => ({ content: [], structuredContent: { x: 'y' } }),
+    });
+    // The first server takes the `$id` of the second one.
+    const { $id, ...other } = { $id: 'https://b.test/output', ...object, required: ['z'] };
+    const { fleet, warnings } = fleetOf({
+      a: scripted(listed([...Object.entries(outputs), ['valid', result], ['same', { $id, ...other }]]), { tools: {} }),
+      b: scripted(listed([['y', { $id, ...result }]]), { tools: {} }),
+    });
+    const target = { stdio: [], url: 'http://localhost/mcp', sseUrl: '', fetch: served(fleet.service) };
+    const client = await connect(kind, 'http', target);
+    onTestFinished(() => client.close());
+    const { tools } = await client.methods.listTools();
+    const schemas = Object.fromEntries(
+      tools.map((tool: { name: string; outputSchema?: object }) => [tool.name, tool.outputSchema]),
+    );
+    expect(schemas).toEqual({
+      ...Object.fromEntries(Object.keys(outputs).map((name) => [`a__${name}`, undefined])),
+      ...{ a__valid: result, a__same: other, b__y: result },
+    });
+    expect(await client.callTool({ name: 'b__y' })).toMatchObject({ structuredContent: { x: 'y' } });
+    await expect(client.callTool({ name: 'a__same' })).rejects.toThrow('z');
+    expect(warnings).toEqual([expect.stringContaining('"misspelt": outputSchema.properties.a.type must be a type')]);
+  },
+);

@@ -2,6 +2,7 @@ import { inTurns } from '../../base/in-turns.ts';
 import { shortJson } from '../../base/short-text.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { ListKind } from './kinds.ts';
+import { compilable } from './output-schema.ts';
 import { malformedEntries } from './page.ts';
 import { dictionary, listOf, Mistakes, oneOf, record, simple, type Shape } from './shapes.ts';
 
@@ -34,7 +35,7 @@ const ENTRIES: Readonly<Record<string, Shape>> = {
     {
       ...shared,
       inputSchema: record({ ...ofSchema, type: oneOf('object') }, ['type']),
-      outputSchema: record(ofSchema),
+      outputSchema: compilable(record(ofSchema)),
       annotations: record({
         ...{ title: text, readOnlyHint: flag, destructiveHint: flag, idempotentHint: flag, openWorldHint: flag },
       }),
