@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { excessOf, hasMoreKeysAndValues, hasMoreUnpairedSurrogates, isDeeper, keysAndValuesIn } from './bounds.ts';
+import {
+  excessOf,
+  hasMoreKeysAndValues,
+  hasMoreLongExponents,
+  hasMoreUnpairedSurrogates,
+  isDeeper,
+  keysAndValuesIn,
+} from './bounds.ts';
 
 test.each(['5', 'null', '"[["', '"\\"[["'])('%s has no levels', (text) => {
   expect(isDeeper(text, 0)).toBe(false);
@@ -77,6 +84,23 @@ test.each<[string, number]>([
 ])('%s has %i unpaired surrogates', (text, surrogates) => {
   expect(hasMoreUnpairedSurrogates(text, surrogates)).toBe(false);
   expect(hasMoreUnpairedSurrogates(text, surrogates - 1)).toBe(true);
+});
+
+test.each(['1e30', '[1e+30,1E-99,true,false]', '"1e300"', '{"e300":"\\"1e300"}', '[1e30,300]'])(
+  '%s has no long exponents',
+  (text) => {
+    expect(hasMoreLongExponents(text, 0)).toBe(false);
+  },
+);
+
+test.each<[string, number]>([
+  ['1e300', 1],
+  ['-2.5E-300', 1],
+  ['[1e+100,"1e300",1e10,{"e300":1e0001}]', 2],
+  ['["\\"",1e300,false,1e301,1e-302]', 3],
+])('%s has %i long exponents', (text, exponents) => {
+  expect(hasMoreLongExponents(text, exponents)).toBe(false);
+  expect(hasMoreLongExponents(text, exponents - 1)).toBe(true);
 });
 
 test.each([

@@ -109,6 +109,22 @@ describe('a message of very many keys and values', () => {
     expect(parseJson(pairs)).toEqual(JSON.parse(pairs));
   });
 
+  test('may have 50,000 numbers with three digits in the exponent, which take long to write, and as many others as fit', () => {
+    const message = (numbers: string): string => `{"jsonrpc":"2.0","id":7,"result":{"numbers":[${numbers}0]}}`;
+    const most = message('1e-300,'.repeat(50_000));
+    expect(parseJson(most)).toEqual(JSON.parse(most));
+    const refused = failure(() => parseJson(message('1e-300,'.repeat(50_001))));
+    expect(refused.failure).toMatchObject({
+      id: 7,
+      error: {
+        message:
+          'Invalid response: a message must not have more than 50000 numbers with three digits or more in the exponent',
+      },
+    });
+    const others = message('1e-99,'.repeat(150_000));
+    expect(parseJson(others)).toEqual(JSON.parse(others));
+  });
+
   test('may have any characters in its strings', () => {
     const text = JSON.stringify({ text: '[{,"'.repeat(300_000) });
     expect(parseJson(text)).toEqual(JSON.parse(text));

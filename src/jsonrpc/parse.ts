@@ -1,7 +1,7 @@
 import { encodeUtf8 } from '../base/bytes.ts';
 import { printableMessage } from '../base/printable.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
-import { excessOf, hasMoreUnpairedSurrogates } from './bounds.ts';
+import { excessOf, hasMoreLongExponents, hasMoreUnpairedSurrogates } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
   errorResponse,
@@ -27,6 +27,8 @@ const MAX_DEPTH = 1000;
 const MAX_KEYS_AND_VALUES = 200_000;
 /** How many unpaired surrogates a message may escape. `JSON.stringify` takes a quarter of a second for 16 MiB of them. */
 const MAX_UNPAIRED_SURROGATES = 200_000;
+/** How many numbers with long exponents a message may have. `JSON.stringify` takes 0.3 seconds for 200,000 of them. */
+const MAX_LONG_EXPONENTS = 50_000;
 /**
  * How many members `params`, `result` and the `_meta` in them may have. They are copied several times while a message
  * is processed, which takes long for a large object.
@@ -70,7 +72,7 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
  *
  * @throws InvalidMessage with code −32700 if it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
  * With −32600, and the id of the message if it can be read, if the message is nested deeper than 1000 values, or holds
- * more than 200,000 keys and values or 200,000 unpaired surrogates.
+ * more than 200,000 keys and values, 200,000 unpaired surrogates, or 50,000 numbers with three digits or more in the exponent.
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
@@ -86,6 +88,10 @@ export function parseJson(text: Uint8Array | string): unknown {
   }
   if (hasMoreUnpairedSurrogates(text, MAX_UNPAIRED_SURROGATES)) {
     throw unparsed(text, `a message must not have more than ${MAX_UNPAIRED_SURROGATES} unpaired surrogates`);
+  }
+  if (hasMoreLongExponents(text, MAX_LONG_EXPONENTS)) {
+    const what = 'numbers with three digits or more in the exponent';
+    throw unparsed(text, `a message must not have more than ${MAX_LONG_EXPONENTS} ${what}`);
   }
   const value = parse(text);
   if (excess === 'depth') {
