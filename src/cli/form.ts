@@ -1,11 +1,15 @@
 import { isPeerUrl } from '../base/peer-url.ts';
 import { define } from '../base/define.ts';
+import { shortText } from '../base/short-text.ts';
 import { filledIn } from '../client/form-answer.ts';
 import type { FormRequest } from '../client/handlers.ts';
 import { isObject, stringsIn, type JsonObject } from '../jsonrpc/message.ts';
 import type { ElicitResult } from '../protocol/types.ts';
 import { yesOrNo, type Prompter } from './prompter.ts';
-import { indented, oneLine, wordsOf } from './screen.ts';
+import { indentedStart, oneLine } from './screen.ts';
+
+/** How many choices of a field are listed. The user can type the others, too. */
+const MAX_CHOICES = 100;
 
 /** The value of a field. */
 type Value = string | number | boolean | string[];
@@ -35,7 +39,7 @@ export async function fillIn(
   const { properties, required } = request.requestedSchema;
   const fields = Object.entries<unknown>(isObject(properties) ? properties : {});
   const needed = stringsIn(required);
-  prompter.print(`${oneLine(server)} asks: ${indented(wordsOf(request.message))}`);
+  prompter.print(`${oneLine(server)} asks: ${indentedStart(request.message)}`);
   if (fields.length > 0) prompter.print('(type !decline to decline, !cancel or Ctrl-D to dismiss the question)');
   let content: Record<string, Value> = {};
   for (let again = false; ; again = true) {
@@ -82,9 +86,11 @@ async function askField(
   const choices = choicesOf(schema);
   const label = oneLine(typeof schema['title'] === 'string' ? schema['title'] : name);
   if (typeof schema['description'] === 'string') prompter.print(`  ${oneLine(schema['description'])}`);
-  for (const [index, { value, title }] of choices.entries()) {
-    prompter.print(`  ${index + 1}) ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
+  for (const [index, { value, title }] of choices.slice(0, MAX_CHOICES).entries()) {
+    const words = shortText(oneLine(title));
+    prompter.print(`  ${index + 1}) ${words}${title === value ? '' : ` (${shortText(oneLine(value))})`}`);
   }
+  if (choices.length > MAX_CHOICES) prompter.print(`  and ${choices.length - MAX_CHOICES} more`);
   const shown = preset === undefined ? '' : ` [${oneLine(String(preset))}]`;
   const prompt = `  ${label} (${kindOf(schema, choices)}${required ? '' : ', optional'})${shown}: `;
   for (;;) {

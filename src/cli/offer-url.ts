@@ -1,7 +1,7 @@
 import type { UrlRequest } from '../client/handlers.ts';
 import type { ElicitResult } from '../protocol/types.ts';
 import { agrees, type Prompter } from './prompter.ts';
-import { indented, oneLine, wordsOf } from './screen.ts';
+import { indentedStart, oneLine } from './screen.ts';
 
 /**
  * Shows the user the full URL that a server asks them to open, and opens it if they agree (2026-07-28,
@@ -18,7 +18,7 @@ export async function offerUrl(
   signal: AbortSignal,
 ): Promise<ElicitResult> {
   const url = new URL(request.url);
-  prompter.print(`${oneLine(server)} asks you to open a URL: ${indented(wordsOf(request.message))}`);
+  prompter.print(`${oneLine(server)} asks you to open a URL: ${indentedStart(request.message)}`);
   prompter.print(`  ${url.href}`);
   // A server must not open local programs or files.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {

@@ -1,5 +1,9 @@
 import { scrubber } from '../auth/scrub.ts';
 import { printable } from '../base/printable.ts';
+import { shortText } from '../base/short-text.ts';
+
+/** The longest message, in characters. A server may send an error of millions of lines. */
+const MAX_MESSAGE = 65_536;
 
 let scrub = scrubber([]);
 let write = (text: string): void =>
@@ -10,9 +14,9 @@ export function shown(text: string): string {
   return printable(scrub(text));
 }
 
-/** Prints a message to stderr, because stdout belongs to the protocol. Further lines are indented. */
+/** Prints a message to stderr, because stdout belongs to the protocol. Further lines are indented. It is cut at 65,536 characters. */
 export function printStatus(text: string): void {
-  write(text);
+  write(shortText(text, MAX_MESSAGE));
 }
 
 /** Sends all further messages to a log instead. */

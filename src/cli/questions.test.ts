@@ -71,6 +71,24 @@ describe('a form', () => {
     expect(person.printed[0]).toBe('the shop asks: Hi.\n    \n    everwire: done');
   });
 
+  test('shows the beginning of a long message', async () => {
+    const person = new Scripted('');
+    await fillIn(person, 'the shop', { ...form({}), message: '\n'.repeat(1_000_000) }, signal);
+    expect(person.printed[0]!.split('\n')).toHaveLength(65_537);
+    expect(person.printed[0]).toMatch(/… \(1000000 characters\)$/);
+  });
+
+  test('lists 100 choices, and takes the others, too', async () => {
+    const person = new Scripted('color 150', '');
+    const choices = Array.from({ length: 200 }, (_, index) => `color ${index}`);
+    const color = { ...text, enum: [...choices, 'x'.repeat(1000)] };
+    expect(await fill(person, { color })).toEqual({ action: 'accept', content: { color: 'color 150' } });
+    expect(person.printed.slice(2, -2)).toEqual([
+      ...choices.slice(0, 100).map((choice, index) => `  ${index + 1}) ${choice}`),
+      '  and 101 more',
+    ]);
+  });
+
   test.each<[string, object, string, unknown]>([
     ['a default', { ...text, default: 'x' }, '', 'x'],
     ['a list of defaults', { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['b'] }, '', ['b']],
@@ -217,6 +235,15 @@ describe('a URL that the server wants to open', () => {
 });
 
 describe('a sampling request', () => {
+  test('is shown up to 65,536 characters', async () => {
+    const person = new Scripted('n');
+    const message = { role: 'user' as const, content: { type: 'text' as const, text: 'Hello' } };
+    const long: SampleParams = { messages: Array.from({ length: 20_000 }, () => message), maxTokens: 100 };
+    await expect(answerByHand(person, 'the shop', long, signal)).rejects.toThrow('rejected');
+    expect(person.printed).toHaveLength(3);
+    expect(person.printed[1]).toMatch(/^ {2}user: Hello\n {2}user: Hello[^…]{65000,66000}… \(\d+ characters\)$/s);
+  });
+
   const params: SampleParams = {
     messages: [
       { role: 'user', content: { type: 'text', text: 'Two\nlines \u001b[31m' } },
@@ -234,11 +261,9 @@ describe('a sampling request', () => {
       model: 'a person',
       stopReason: 'endTurn',
     });
-    expect(person.printed.slice(0, 4)).toEqual([
+    expect(person.printed.slice(0, 2)).toEqual([
       "the shop asks for a model's answer (at most 100 tokens):",
-      '  system: Be brief.',
-      '  user: Two\n    lines \u001b[31m',
-      '  assistant: [image/png, 3 bytes]',
+      '  system: Be brief.\n  user: Two\n    lines \u001b[31m\n  assistant: [image/png, 3 bytes]',
     ]);
   });
 

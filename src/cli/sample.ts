@@ -1,7 +1,8 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { SampleParams, SampleResult, SamplingMessage } from '../protocol/sampling.ts';
 import { agrees, type Prompter } from './prompter.ts';
-import { bytes, indented, oneLine } from './screen.ts';
+import { shortText } from '../base/short-text.ts';
+import { bytes, indented, MAX_TEXT, oneLine } from './screen.ts';
 
 /** The error code if the user refuses (2025-11-25, client/sampling: Error Handling). */
 const REJECTED = -1;
@@ -22,8 +23,9 @@ export async function answerByHand(
     throw new RpcError(ErrorCode.InvalidParams, 'sampling/createMessage needs a list of messages');
   }
   prompter.print(`${oneLine(server)} asks for a model's answer (at most ${String(params.maxTokens)} tokens):`);
-  if (typeof params.systemPrompt === 'string') prompter.print(`  system: ${indented(params.systemPrompt)}`);
-  for (const message of params.messages) prompter.print(`  ${oneLine(message.role)}: ${indented(textOf(message))}`);
+  const shown = params.messages.map((message) => `  ${oneLine(message.role)}: ${indented(textOf(message))}`);
+  if (typeof params.systemPrompt === 'string') shown.unshift(`  system: ${indented(params.systemPrompt)}`);
+  prompter.print(shortText(shown.join('\n'), MAX_TEXT));
   const agreed = await agrees(prompter, 'Answer in place of the model?', false, signal);
   if (agreed !== true) throw rejected();
   prompter.print('Write the answer, then a line with a single dot.');

@@ -1,8 +1,14 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 import { printable } from '../base/printable.ts';
+import { shortText } from '../base/short-text.ts';
 
 /** The longest line that is shown, in characters. */
 const MAX_LINE = 16_384;
+/**
+ * The most text of a question or of an error that is shown, in characters. A terminal takes seconds for a million lines, and until
+ * then Ctrl-C does nothing.
+ */
+export const MAX_TEXT = 65_536;
 
 /** Any value as one safe line of text, cut at 16,384 characters. A peer may send a wrong type. */
 export function oneLine(value: unknown): string {
@@ -20,6 +26,11 @@ export function wordsOf(value: unknown): string {
 /** Indents all lines of a server's text but the first, so that none looks like a line of this program. */
 export function indented(text: string): string {
   return text.replaceAll('\n', '\n    ');
+}
+
+/** The same, of any value, cut at 65,536 characters. */
+export function indentedStart(value: unknown): string {
+  return indented(shortText(wordsOf(value), MAX_TEXT));
 }
 
 /** A line that a server wrote to stderr. The server's name comes first if the line looks like one of this program. */
