@@ -77,6 +77,19 @@ describe('a user', () => {
     await expect(terminal.ask('Name: ', controller.signal)).rejects.toThrow('taken back');
   });
 
+  test('does not answer a question with what was typed for one that was cancelled', async () => {
+    const { terminal, keys } = terminalOf();
+    const controller = new AbortController();
+    const first = terminal.ask('Password: ', controller.signal);
+    keys.write('secr');
+    await setImmediate();
+    controller.abort(new Error('taken back'));
+    await expect(first).rejects.toThrow('taken back');
+    const second = terminal.ask('Name: ', signal);
+    keys.write('Ada\r');
+    expect(await second).toBe('Ada');
+  });
+
   test('sees one question at a time, without a progress bar', async () => {
     const { terminal, keys, screen } = terminalOf();
     const order: string[] = [];

@@ -109,6 +109,8 @@ export class Terminal implements Prompter {
     return new Promise((resolve, reject) => {
       const cancel = (): void => {
         this.#waiting = undefined;
+        // What was typed so far must not become part of the answer to the next question.
+        for (const name of ['e', 'u']) this.#reader?.write(null, { ctrl: true, name });
         this.#reader?.pause();
         this.print(cancelled);
         reject(signal.reason);
