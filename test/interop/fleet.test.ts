@@ -184,7 +184,7 @@ test.each<ClientKind>(['sdk 1.x', 'client 2.x legacy', 'client 2.x modern'])(
       misspelt: { ...object, properties: { a: { type: 'strin' } } },
       openapi: { ...object, properties: { a: { anyOf: [object], nullable: true } } },
       draft4: { ...object, properties: { a: { type: 'number', exclusiveMinimum: true } } },
-      zod: { ...object, properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: { id: 'A', type: 'string' } } },
+      id: { ...object, properties: { a: { $ref: '#/$defs/A' } }, $defs: { A: { id: 'A', type: 'string' } } },
       circular: { ...object, properties: { a: { $ref: '#/properties/a' } } },
       pattern: { ...object, properties: { a: { type: 'string', pattern: '\\-' } } },
     };
