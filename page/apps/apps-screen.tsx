@@ -7,7 +7,7 @@ import type { Explorer, Session } from '../explore/explorer.ts';
 import { FormModel } from '../form/form-model.ts';
 import { FormMistakes, SchemaForm } from '../form/schema-form.tsx';
 import { ShowMore } from '../ui/portions.tsx';
-import { Visible, visible } from '../ui/visible.tsx';
+import { beginning, Visible } from '../ui/visible.tsx';
 import { appUriOf, isForModels } from './app-resource.ts';
 import { AppView } from './app-view.tsx';
 import { RunningApp } from './running-app.ts';
@@ -109,7 +109,7 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
           >
             {tools.slice(0, MAX_CHOICES).map(({ id, label }) => (
               <option key={id} value={id}>
-                {visible(label.slice(0, MAX_TEXT))}
+                {beginning(label, MAX_TEXT)}
               </option>
             ))}
           </select>

@@ -1,4 +1,4 @@
-import { CHANGE, changesOf } from './text.tsx';
+import { changesOf } from '../ui/text-cost.ts';
 
 /** How many parts of a content are shown at once. */
 const MAX_PARTS = 100;
@@ -6,6 +6,8 @@ const MAX_PARTS = 100;
 const PORTION_SIZE = 100_000;
 /** What each value counts, because it may become several elements. Characters. */
 const VALUE_SIZE = 100;
+/** What each change of script counts. A browser needs as long as for this many characters more. */
+const CHANGE = 10;
 
 /** How many parts of a content, after the first `from`, are shown at once: few large ones, but at least one. */
 export function contentPortion(parts: readonly unknown[], from: number): number {
@@ -18,7 +20,7 @@ export function contentPortion(parts: readonly unknown[], from: number): number 
 /** What is left of the room after a value, or less than nothing. */
 function roomAfter(value: unknown, before: number): number {
   let room = before - VALUE_SIZE;
-  if (typeof value === 'string') return room - value.length - CHANGE * changesOf(value);
+  if (typeof value === 'string') return room - value.length - CHANGE * changesOf(value.slice(0, PORTION_SIZE));
   if (typeof value !== 'object' || value === null) return room;
   for (const [name, member] of Object.entries(value)) {
     // Bytes are not shown as text.

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { visible } from '../ui/visible.tsx';
+import { beginning, visible } from '../ui/visible.tsx';
 import { About, FieldBody, FieldView, Mistake, NullSwitch } from './field-view.tsx';
 import type { ListField } from './list-field.ts';
 import type { Field } from './make-field.ts';
@@ -167,7 +167,7 @@ export function UnionView({
         <option value={-1}>{field.slot === 'optional' ? '(not sent)' : '(choose)'}</option>
         {field.shape.branches.map(({ label }, at) => (
           <option key={label} value={at}>
-            {visible(label.slice(0, 200))}
+            {beginning(label, 200)}
           </option>
         ))}
       </select>

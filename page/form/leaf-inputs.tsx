@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { visible } from '../ui/visible.tsx';
+import { beginning } from '../ui/visible.tsx';
 import type { ChoiceField, NumberField, TextField } from './leaf-fields.ts';
 import type { Field } from './make-field.ts';
 import { useTypedText } from './typed-text.ts';
@@ -69,7 +69,7 @@ export function ChoiceInput({ field, label }: InputProps<ChoiceField>): JSX.Elem
       <option value={-1}>{field.slot === 'optional' ? '(not sent)' : '(choose)'}</option>
       {field.shape.options.map((option, at) => (
         <option key={option.json} value={at}>
-          {visible(option.label.slice(0, MAX_LABEL))}
+          {beginning(option.label, MAX_LABEL)}
         </option>
       ))}
     </select>

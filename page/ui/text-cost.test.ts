@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { costOf } from './text-cost.ts';
+import { changesOf, costOf } from './text-cost.ts';
 import { fitting } from './visible.tsx';
 
 test.each([
@@ -21,9 +21,31 @@ test.each(['\u0301', '\u0483', '\u102B', '\u20D0', '\uA9C0', '\u{1F3FB}'])(
   (mark) => {
     const text = `a${mark.repeat(4000 / mark.length)}`;
     expect(costOf(text, Infinity)).toBeGreaterThan(200_000);
-    expect(fitting(text, 10_000)).toBeLessThanOrEqual(101);
+    expect(fitting(text, 10_000)).toBeLessThanOrEqual(32);
   },
 );
+
+test.each(['\u1000\uAA60', '\u1000 ', 'a\uA98F', '\u{1F600}\u4E2D'])(
+  'a text in which the script changes very often (%j) is cut, and costs much',
+  (piece) => {
+    const text = piece.repeat(200_000 / piece.length);
+    expect(fitting(text, 512 * 1024, true)).toBeGreaterThanOrEqual(9_999);
+    expect(fitting(text, 512 * 1024, true)).toBeLessThan(18_000);
+    // Also if the changes are at the end.
+    expect(fitting(`${'x'.repeat(90_000)}${text}`, 100_000, true)).toBeLessThan(100_000);
+    expect(changesOf(text)).toBeGreaterThanOrEqual(66_666);
+    expect(costOf(text, Infinity)).toBeGreaterThan(2_000_000);
+  },
+);
+
+test.each([
+  ['Chinese', '漢字、かな。한글', 100_000],
+  ['Russian', 'Москва и Петербург ', 100_000],
+  ['Hindi', 'क्षत्रियों की शक्ति ', 25_000],
+  ['Korean', '대한민국 국가 ', 19_000],
+])('a long text in %s is shown', (_, text, least) => {
+  expect(fitting(text.repeat(100_000 / text.length + 1), 100_000, true)).toBeGreaterThanOrEqual(least);
+});
 
 test('hidden characters are shown as escapes, and hide nothing that follows', () => {
   const tags = Array.from({ length: 60 }, (_, n) => String.fromCodePoint(0xe0041 + (n % 26))).join('');

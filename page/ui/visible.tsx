@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { RIGHT_TO_LEFT } from './text-cost.ts';
+import { changesIn, RIGHT_TO_LEFT } from './text-cost.ts';
 
 /**
  * Runs of characters that would be invisible or change the order of others: controls, format characters such as
@@ -28,8 +28,13 @@ const JOINED_LETTERS = /(?:(?!\p{DI})[\u0590-\u1FFF\p{M}])+/gu;
 const MARKS = /(?:(?!\p{DI})[\p{M}\p{EMod}]|(?<=\p{Emoji})\uFE0F)+/gu;
 /** The most letters of one word, in a script such as Arabic. A browser needs four seconds for a word of 100,000. */
 const MAX_WORD = 1000;
-/** The most marks on one letter. A browser needs 5 ms for 100, and 0.4 s for 1,000. */
-const MAX_MARKS = 100;
+/**
+ * The most marks on one letter. No language has more (Unicode Standard Annex 15, Stream-Safe Text Format). A browser needs
+ * 5 ms for 100, and a page has thousands of letters.
+ */
+const MAX_MARKS = 30;
+/** The most changes of script, times the length of the text. A browser needs half a second for five times as much. */
+const MAX_CHANGES = 100_000_000;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -46,6 +51,11 @@ function escapeOf(char: string): string {
 /** A text as it can be shown in one line, with escapes for what would be hidden. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, escapesOf);
+}
+
+/** The beginning of a text for a place that takes only text, such as a choice: at most `max` characters. */
+export function beginning(text: string, max: number): string {
+  return visible(text.slice(0, fitting(text, max)));
 }
 
 /** The same JSON, with escapes for what would be hidden in its strings. */
@@ -67,12 +77,18 @@ interface VisibleProps {
 
 /**
  * How many characters of a text are shown in at most `max`, those of escapes too. Fewer if right-to-left text begins and
- * ends very often, or a word is very long.
+ * ends very often, the script changes very often, a word is very long, or a letter has very many marks.
  */
 export function fitting(text: string, max: number, lines = false): number {
   let end = roomFor(text, max, lines);
   let left = Math.min(MAX_RUNS, 20 + max / 25);
   for (const { index } of text.slice(0, end).matchAll(RIGHT_TO_LEFT)) if ((left -= 1) < 0) end = Math.min(end, index);
+  let changes = 0;
+  for (const index of changesIn(text.slice(0, end))) {
+    changes += 1;
+    end = Math.min(end, Math.floor(MAX_CHANGES / changes));
+    if (index >= end) break;
+  }
   for (const [runs, longest] of [
     [JOINED_LETTERS, MAX_WORD],
     [MARKS, MAX_MARKS],
