@@ -89,16 +89,18 @@ export function parseJson(text: Uint8Array | string): unknown {
   if (hasMoreUnpairedSurrogates(text, MAX_UNPAIRED_SURROGATES)) {
     throw unparsed(text, `a message must not have more than ${MAX_UNPAIRED_SURROGATES} unpaired surrogates`);
   }
+  const value = parse(text);
+  if (excess === 'depth') throw refused(value, `a message must not be nested deeper than ${MAX_DEPTH} values`);
+  // Afterwards, because only a text that is not JSON can have millions of letters outside of strings.
   if (hasMoreLongExponents(text, MAX_LONG_EXPONENTS)) {
     const what = 'numbers with three digits or more in the exponent';
-    throw unparsed(text, `a message must not have more than ${MAX_LONG_EXPONENTS} ${what}`);
-  }
-  const value = parse(text);
-  if (excess === 'depth') {
-    const why = `a message must not be nested deeper than ${MAX_DEPTH} values`;
-    throw isObject(value) ? wrong(value, why) : invalidRequest(why);
+    throw refused(value, `a message must not have more than ${MAX_LONG_EXPONENTS} ${what}`);
   }
   return value;
+}
+
+function refused(value: unknown, why: string): InvalidMessage {
+  return isObject(value) ? wrong(value, why) : invalidRequest(why);
 }
 
 /** The refusal of a message that is not parsed. */
