@@ -1,12 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  excessOf,
-  hasMoreKeysAndValues,
-  hasMoreLongExponents,
-  hasMoreUnpairedSurrogates,
-  isDeeper,
-  keysAndValuesIn,
-} from './bounds.ts';
+import { excessOf, hasMoreKeysAndValues, hasMoreUnpairedSurrogates, isDeeper, keysAndValuesIn } from './bounds.ts';
 
 test.each(['5', 'null', '"[["', '"\\"[["'])('%s has no levels', (text) => {
   expect(isDeeper(text, 0)).toBe(false);
@@ -86,21 +79,34 @@ test.each<[string, number]>([
   expect(hasMoreUnpairedSurrogates(text, surrogates - 1)).toBe(true);
 });
 
-test.each(['1e30', '[1e+30,1E-99,true,false]', '"1e300"', '{"e300":"\\"1e300"}', '[1e30,300]'])(
-  '%s has no long exponents',
-  (text) => {
-    expect(hasMoreLongExponents(text, 0)).toBe(false);
-  },
-);
+/** Whether a text has more long numbers than a limit. */
+const hasMoreLongNumbers = (text: string, than: number): boolean =>
+  excessOf(text, Infinity, Infinity, than) === 'numbers';
+
+test.each([
+  ...['1e30', '[1e+30,1E-99,true,false]', '"1e300"', '{"e300":"\\"1e300"}', '[1e30,300]', '[1.5e+000,1E-00012]'],
+  ...['-0.12345678901234567e-99', '9'.repeat(32), `-${'9'.repeat(32)}`, '[1234,12,1e-1234'.slice(0, 12)],
+])('%s has no long numbers', (text) => {
+  expect(hasMoreLongNumbers(text, 0)).toBe(false);
+});
 
 test.each<[string, number]>([
   ['1e300', 1],
   ['-2.5E-300', 1],
-  ['[1e+100,"1e300",1e10,{"e300":1e0001}]', 2],
+  ['[1e+100,"1e300",1e10,{"e300":1e0100}]', 2],
   ['["\\"",1e300,false,1e301,1e-302]', 3],
-])('%s has %i long exponents', (text, exponents) => {
-  expect(hasMoreLongExponents(text, exponents)).toBe(false);
-  expect(hasMoreLongExponents(text, exponents - 1)).toBe(true);
+  ['9'.repeat(33), 1],
+  [`{"a": ${'0'.repeat(60)}.5e99 , "b":-1.${'3'.repeat(40)}}`, 2],
+])('%s has %i long numbers', (text, numbers) => {
+  expect(hasMoreLongNumbers(text, numbers)).toBe(false);
+  expect(hasMoreLongNumbers(text, numbers - 1)).toBe(true);
+});
+
+test('counts what comes after a number', () => {
+  expect([isDeeper('[1,[2.5e-3,[4]]]', 2), isDeeper('[1,[2.5e-3,[4]]]', 3)]).toEqual([true, false]);
+  expect(hasMoreKeysAndValues('{"a":1,"b":2e5}', 4)).toBe(true);
+  expect(excessOf('[[1e300,2]]', 1, 9, 0)).toBe('numbers');
+  expect(excessOf('[[1e300,2]]', 1, 9, 1)).toBe('depth');
 });
 
 test.each([

@@ -7,7 +7,6 @@ import { reachOf } from '../store/bus.ts';
 import type { State } from '../store/state.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { FREE_DESCRIPTION, MAX_DESCRIPTIONS } from './client-description.ts';
 import { TotalLoad } from './total-load.ts';
 import { ModernInbound } from './modern/inbound/inbound.ts';
 import { RerunByAnnotations, type SafeToRerun } from './rerun.ts';
@@ -160,7 +159,6 @@ class ServiceInbound implements Inbound {
       total: new TotalLoad(),
       ends: new FewPerTurn(),
       subscribed: new TotalLoad(),
-      described: new TotalLoad(MAX_DESCRIPTIONS, FREE_DESCRIPTION),
       onclose,
     };
     // Over HTTP, the transport separates the eras before a session exists.

@@ -25,7 +25,6 @@ import { SENT_AT_ONCE, type MessageExtra, type Transport } from '../../../transp
 import { answerInTurns } from '../../large-results.ts';
 import { progressTokenOf } from '../../progress-token.ts';
 import type { RequestInFlight, RequestsInFlight } from '../../requests-in-flight.ts';
-import { descriptionBytes } from '../../client-description.ts';
 import type { TotalLoad } from '../../total-load.ts';
 import { ClientQuestions } from './client-questions.ts';
 import { NoticeExchange, RequestExchange, type Connection } from './exchange.ts';
@@ -45,8 +44,6 @@ export interface LegacyInboundOptions {
   readonly maxAskTimeout?: number | undefined;
   /** Counts the subscriptions of the sessions of all connections. */
   readonly subscribed: TotalLoad;
-  /** Counts what the clients of all connections say about themselves. */
-  readonly described: TotalLoad;
 }
 
 const LIST_CHANGES = [
@@ -58,8 +55,6 @@ const LIST_CHANGES = [
 const MAX_URI = 8192;
 /** The most messages that may wait while `initialize` is being answered. */
 const MAX_WAITING = 100;
-/** If the descriptions of all clients take too much memory. */
-const NO_ROOM = 'all clients together say too much about themselves; try again later';
 /** A larger notification is dropped instead of waiting. The size of requests is limited elsewhere. */
 const MAX_WAITING_BYTES = 64 * 1024;
 /**
@@ -82,9 +77,6 @@ export class LegacyInbound implements Connection {
   readonly #onerror: (error: Error) => void;
   readonly #questions: ClientQuestions;
   readonly #subscriptions: SessionSubscriptions;
-  readonly #described: TotalLoad;
-  /** The bytes of what the client says about itself. */
-  #descriptionBytes = 0;
   #phase: 'new' | 'opening' | 'open' = 'new';
   #closed: RpcError | undefined;
   /** Messages that came while `initialize` is being answered. */
@@ -94,17 +86,10 @@ export class LegacyInbound implements Connection {
   #agreedLevel: LogLevel | undefined;
 
   constructor(service: Service, transport: Transport, requests: RequestsInFlight, options: LegacyInboundOptions) {
-    const {
-      askTimeout: timeout = 600_000,
-      maxAskTimeout: maxTimeout = 3_600_000,
-      onerror,
-      subscribed,
-      described,
-    } = options;
+    const { askTimeout: timeout = 600_000, maxAskTimeout: maxTimeout = 3_600_000, onerror, subscribed } = options;
     this.#service = service;
     this.#transport = transport;
     this.#onerror = onerror;
-    this.#described = described;
     this.#questions = new ClientQuestions(this, transport, requests, { timeout, maxTimeout });
     this.#subscriptions = new SessionSubscriptions(this, service, subscribed, onerror);
   }
@@ -262,9 +247,6 @@ export class LegacyInbound implements Connection {
     if (this.#phase !== 'new') return refuse(request, 'The connection is already initialized');
     const wrong = wrongInitialize(params);
     if (wrong) return refuse(request, wrong, ErrorCode.InvalidParams);
-    const bytes = descriptionBytes(params['capabilities'], params['clientInfo']);
-    if (!this.#described.hasRoom(bytes - this.#descriptionBytes, bytes)) return refuse(request, NO_ROOM);
-    this.#countDescription(bytes);
     const { caller } = this;
     // An unknown revision, or one without a handshake, is answered with the newest that has one (Version Negotiation).
     const profile = profileOf(params['protocolVersion']);
@@ -360,12 +342,6 @@ export class LegacyInbound implements Connection {
     // Before its subscriptions, so that none moves its notifications to the next one.
     this.caller.session.abort(reason);
     this.#subscriptions.close(reason);
-    this.#countDescription(0);
-  }
-
-  #countDescription(bytes: number): void {
-    this.#described.add(bytes - this.#descriptionBytes);
-    this.#descriptionBytes = bytes;
   }
 }
 

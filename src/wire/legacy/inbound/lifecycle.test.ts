@@ -320,14 +320,14 @@ test('unanswered requests are limited', async () => {
 test("the size of a client's information about itself is limited", async () => {
   const { client } = await served(scripted().service);
   const large = hello('2025-11-25', { experimental: { filler: 'x'.repeat(70_000) } });
-  expect(await client.request(1, 'initialize', large)).toEqual(errorFor(1, -32602, 'larger than 65536'));
+  expect(await client.request(1, 'initialize', large)).toEqual(errorFor(1, -32602, 'larger than 32768'));
   const deep = hello('2025-11-25', { experimental: JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`) });
-  expect(await client.request(2, 'initialize', deep)).toEqual(errorFor(2, -32602, 'larger than 65536'));
+  expect(await client.request(2, 'initialize', deep)).toEqual(errorFor(2, -32602, 'larger than 32768'));
   // Its text is short, but each empty object takes about 100 bytes of memory.
   const many = hello('2025-11-25', {
     experimental: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a${index}`, {}])),
   });
-  expect(await client.request(3, 'initialize', many)).toEqual(errorFor(3, -32602, 'larger than 65536'));
+  expect(await client.request(3, 'initialize', many)).toEqual(errorFor(3, -32602, 'larger than 32768'));
   expect(await client.request(4, 'initialize', hello())).toHaveProperty('result');
 });
 

@@ -205,35 +205,3 @@ test('all sessions together have a limit on subscriptions, until they unsubscrib
   await sessions[1]!.transport.close();
   for (let id = 3; id <= 100; id += 1) expect(await subscribe(late, id)).toHaveProperty('result');
 });
-
-test('the descriptions of the clients of all sessions have a limit together, until sessions end', async () => {
-  const { service } = scripted({});
-  const inbound = createInbound(service);
-  const open = async (length: number) => {
-    const [near, far] = memoryTransportPair();
-    await inbound.onsession!(far);
-    const client = new Peer(near);
-    await near.start();
-    const initialize = (): Promise<JsonObject> =>
-      client.request('initialize', 'initialize', {
-        ...hello(),
-        capabilities: { experimental: { a: 'x'.repeat(length) } },
-      });
-    return { initialize, close: () => near.close() };
-  };
-  const sessions = [];
-  for (let session = 0; session < 1100; session += 1) {
-    const opened = await open(60_000);
-    expect(await opened.initialize()).toHaveProperty('result');
-    sessions.push(opened);
-  }
-  for (let session = 0; session < 100; session += 1) await (await open(60_000)).initialize();
-  const late = await open(60_000);
-  const message = 'Invalid request: all clients together say too much about themselves; try again later';
-  expect(await late.initialize()).toMatchObject({ error: { code: -32600, message } });
-  // The description of a usual client is short.
-  expect(await (await open(7000)).initialize()).toHaveProperty('result');
-  await sessions[0]!.close();
-  await sessions[1]!.close();
-  expect(await late.initialize()).toHaveProperty('result');
-});

@@ -98,7 +98,7 @@ describe('a request is malformed', () => {
 });
 
 describe('the information of a client about itself', () => {
-  const LIMIT = 64 * 1024;
+  const LIMIT = 32 * 1024;
   const describing = (capabilities: JsonObject, clientInfo: JsonObject = { name: 'a', version: '1' }): Request =>
     request({ _meta: meta(capabilities, { [`${PREFIX}clientInfo`]: clientInfo }) });
   const keys = (count: number): JsonObject => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 0]));
@@ -111,13 +111,13 @@ describe('the information of a client about itself', () => {
     ['a long name', describing({}, { name: 'x'.repeat(LIMIT), version: '1' })],
     ['long icons', describing({}, { name: 'a', version: '1', icons: ['x'.repeat(LIMIT)] })],
   ])('is refused with %s', (_, message) => {
-    expect(refusal(message)).toMatchObject({ code: -32602, message: expect.stringContaining('larger than 65536') });
+    expect(refusal(message)).toMatchObject({ code: -32602, message: expect.stringContaining('larger than 32768') });
   });
 
   test('is refused in a notification too', () => {
     const params = { _meta: meta(keys(10_000)) };
     const note = { jsonrpc: '2.0', method: 'notifications/odd', params } as const;
-    expect(() => readCaller(note, undefined, SUPPORTED)).toThrow('larger than 65536');
+    expect(() => readCaller(note, undefined, SUPPORTED)).toThrow('larger than 32768');
   });
 
   test('is accepted up to the limit', () => {
