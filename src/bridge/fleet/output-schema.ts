@@ -2,16 +2,19 @@ import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
 import { without } from '../../jsonrpc/shape.ts';
 import { checkExpression } from '../../schema/pattern.ts';
 import { TooMuchWork, Work } from '../../schema/work.ts';
-import type { Shape } from './shapes.ts';
+import { withChanges, type Shape } from './shapes.ts';
 
 /*
  * The official client 1.x compiles the output schemas of all tools when it reads their list, with Ajv for draft-07 and without a
- * meta-schema. If it cannot compile one, it refuses the whole list. It finds schemas by their `$id` again, also those of other servers.
- * So this checks what a schema of any dialect needs there. Some of it no dialect requires: these schemas are left out, too.
+ * meta-schema. If it cannot compile one, it refuses the whole list. So this checks what Ajv needs, in a schema of any dialect. A schema
+ * that Ajv can compile is also left out if that could take very long, or if it names a subschema: the client keeps such names for all
+ * tools, so those of two servers could clash.
  */
 
-/** How many steps a check may take: less than 50 ms. */
+/** How many steps the check of one schema may take: less than 50 ms. */
 const MAX_STEPS = 1_000_000;
+/** How many steps the checks of all schemas on a page may take. A page of 1,000 tools with 20 properties each takes 3 million. */
+const MAX_PAGE_STEPS = 10_000_000;
 /** How many schemas may be compiled. The client takes about 1 ms for each, and repeats those without references at each reference. */
 const MAX_SCHEMAS = 10_000;
 /** How deep they may be nested, also through references. From 430 on, the client's stack can overflow. */
@@ -22,10 +25,11 @@ const TYPES: ReadonlySet<unknown> = new Set(['array', 'boolean', 'integer', 'nul
 interface Form {
   readonly expected: string;
   readonly fits: (value: unknown) => boolean;
-  /** The schemas in a value that fits, by their keys. */
-  readonly schemas?: (value: any) => [key: string, schema: unknown][];
+  /** The keys of the schemas in a value that fits, or that it is a schema itself. */
+  readonly schemas?: (value: any) => readonly string[] | typeof ITSELF;
 }
 
+const ITSELF = 'itself';
 const number: Form = { expected: 'a number', fits: Number.isFinite };
 const text: Form = { expected: 'a string', fits: (value) => typeof value === 'string' };
 const flag: Form = { expected: 'true or false', fits: (value) => typeof value === 'boolean' };
@@ -33,19 +37,20 @@ const names: Form = { expected: 'a list of strings', fits: isStrings };
 const values: Form = { expected: 'a list with values', fits: (value) => Array.isArray(value) && value.length > 0 };
 const types: Form = {
   expected: 'a type, or a list of types',
-  fits: (value) => [value].flat().every((type) => TYPES.has(type)),
+  fits: (value) => (Array.isArray(value) ? value.every((type) => TYPES.has(type)) : TYPES.has(value)),
 };
-const schema: Form = { expected: 'a schema', fits: () => true, schemas: (value) => [['', value]] };
-const schemas: Form = { expected: 'a list of schemas', fits: Array.isArray, schemas: Object.entries };
-const items: Form = { ...schema, schemas: (value) => (Array.isArray(value) ? Object.entries(value) : [['', value]]) };
-const named: Form = { expected: 'an object', fits: isObject, schemas: Object.entries };
-const dependent: Form = {
-  ...named,
-  schemas: (value) => Object.entries(value).filter(([, each]) => !isStrings(each)),
-};
+const schema: Form = { expected: 'a schema', fits: () => true, schemas: () => ITSELF };
+const schemas: Form = { expected: 'a list of schemas', fits: Array.isArray, schemas: Object.keys };
+const items: Form = { ...schema, schemas: (value) => (Array.isArray(value) ? Object.keys(value) : ITSELF) };
+const named: Form = { expected: 'an object', fits: isObject, schemas: Object.keys };
+const dependent: Form = { ...named, schemas: (value) => Object.keys(value).filter((key) => !isStrings(value[key])) };
 const absent: Form = { expected: 'absent, because some clients do not accept it', fits: () => false };
+const name: Form = {
+  expected: 'absent, because it could clash with a name in a schema of another server',
+  fits: () => false,
+};
 
-/** The keywords of draft-07, and those that Ajv adds. */
+/** The keywords of draft-07, those that Ajv adds, and the names of schemas in newer dialects. */
 const KEYWORDS: ReadonlyMap<string, Form> = new Map([
   ...all(number, 'maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf', 'maxLength', 'minLength'),
   ...all(number, 'maxItems', 'minItems', 'maxProperties', 'minProperties'),
@@ -54,8 +59,8 @@ const KEYWORDS: ReadonlyMap<string, Form> = new Map([
   ...all(schema, 'additionalItems', 'additionalProperties', 'contains', 'else', 'if', 'not', 'propertyNames', 'then'),
   ...all(schemas, 'allOf', 'anyOf', 'oneOf'),
   ...all(named, 'patternProperties', 'properties'),
-  ...all(absent, '$async', '$id', 'id'),
-  ...all(absent, 'formatExclusiveMaximum', 'formatExclusiveMinimum', 'formatMaximum', 'formatMinimum'),
+  ...all(absent, '$async', 'formatExclusiveMaximum', 'formatExclusiveMinimum', 'formatMaximum', 'formatMinimum', 'id'),
+  ...all(name, '$anchor', '$dynamicAnchor', '$id'),
   ...[['required', names] as const, ['enum', values] as const, ['type', types] as const],
   ...[['items', items] as const, ['dependencies', dependent] as const],
 ]);
@@ -64,8 +69,6 @@ function all(form: Form, ...keywords: readonly string[]): (readonly [string, For
   return keywords.map((keyword) => [keyword, form]);
 }
 
-/** Names of schemas. Those of several servers could clash. */
-const NAMES: ReadonlySet<string> = new Set(['$id', '$anchor', '$dynamicAnchor']);
 /** Keywords whose value has schemas by names that are not keywords. */
 const BY_NAME: ReadonlySet<string> = new Set([
   '$defs',
@@ -74,22 +77,39 @@ const BY_NAME: ReadonlySet<string> = new Set([
   'patternProperties',
   'properties',
 ]);
+/** Keywords whose value can be a list of schemas. */
+const LISTS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'items', 'oneOf']);
 /** Keywords whose value can look like a schema. */
-const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples']);
+const DATA: ReadonlySet<string> = new Set(['const', 'default', 'enum']);
+/** In their values, `$id` is a name like any other. On the way of a reference, Ajv takes each other one for that of a schema. */
+const NOT_NAMED: ReadonlySet<string> = new Set([
+  'definitions',
+  'dependencies',
+  'enum',
+  'patternProperties',
+  'properties',
+]);
 
-/** Output schemas of a shape that each client can compile, without their `$id`. */
+/**
+ * Output schemas of a shape that each client can compile, without their `$id`. For the schemas of one page: if their checks take too long
+ * together, the rest is left out.
+ */
 export function compilable(shape: Shape): Shape {
+  let steps = 0;
   return (value, mistakes) => {
     const valid = shape(value, mistakes);
     if (!isObject(valid)) return undefined;
+    if (steps >= MAX_PAGE_STEPS) return mistakes.add('is not checked, because the schemas before it are too large');
+    const work = new Work(MAX_STEPS);
     try {
-      new Compilation(valid).check();
-      return without(valid, ['$id']);
+      return new Compilation(valid, work).checked();
     } catch (error) {
       if (error instanceof TooMuchWork) return mistakes.add(error.message);
       if (!(error instanceof Uncompilable)) throw error;
       const { where, message } = error;
       return where === '' ? mistakes.add(message) : mistakes.within(where, () => mistakes.add(message), value);
+    } finally {
+      steps += work.taken;
     }
   };
 }
@@ -98,128 +118,205 @@ export function compilable(shape: Shape): Shape {
 class Uncompilable extends Error {
   readonly where: string;
 
-  constructor(message: string, where = '') {
+  constructor(message: string, where: readonly string[] = []) {
     super(message);
-    this.where = where.replace(/^\./, '');
+    this.where = where.join('.');
   }
 }
 
 /** A schema that is compiled separately: the root, or one with a reference to it. */
 interface Unit {
-  readonly where: string;
-  /** How many references lead to it. */
-  uses: number;
+  /** Ajv compiles a schema with references once, and any other at each reference to it. */
+  hasReferences: boolean;
   /** How many schemas it has, itself included. */
   size: number;
+  /** Where the check met it, and how many levels it has from there. */
+  readonly level: number;
   levels: number;
-  hasReferences: boolean;
+  /** The levels of the deepest unit that it refers to, except those that refer back to it. */
+  below: number;
+  /** Its position, and the lowest one of a unit that it refers to and that refers back to it (Tarjan's algorithm). */
+  readonly position: number;
+  lowest: number;
+  /** Its levels with those behind references. Undefined until all of them are known. */
+  total: number | undefined;
 }
 
 class Compilation {
   readonly #root: JsonObject;
-  readonly #work = new Work(MAX_STEPS);
+  readonly #work: Work;
+  /** The URL of the root, for references that contain it. */
+  readonly #url: string | undefined;
   readonly #units = new Map<unknown, Unit>();
+  /** The units without a total. */
+  readonly #open: Unit[] = [];
+  /** Schemas whose chain of references leads to a schema. */
+  readonly #followed = new Set<unknown>();
+  /** Where the check is. */
+  #path: string[] = [];
+  #size = 0;
 
-  constructor(root: JsonObject) {
+  constructor(root: JsonObject, work: Work) {
     this.#root = root;
+    this.#work = work;
+    this.#url = urlOf(root['$id']);
   }
 
   /** @throws Uncompilable or TooMuchWork. */
-  check(): void {
-    this.#checkNames(this.#root, false);
-    this.#use(this.#root, '');
-    // More units are added meanwhile.
-    for (const [root, unit] of this.#units) this.#checkSchema(root, unit, unit.where, 1);
-    const units = [...this.#units.values()];
-    const size = units.reduce((sum, unit) => sum + unit.size * (unit.hasReferences ? 1 : unit.uses), 0);
-    const levels = units.reduce((sum, unit) => sum + (unit.hasReferences ? unit.levels : 0), 0);
-    const last = Math.max(...units.map((unit) => (unit.hasReferences ? 0 : unit.levels)));
-    if (size > MAX_SCHEMAS)
-      throw new Uncompilable(`has more than ${MAX_SCHEMAS} schemas, with those behind references`);
-    if (levels + last > MAX_LEVELS) throw tooDeep();
+  checked(): JsonObject {
+    this.#checkUnit(this.#root, 1);
+    const root = this.#url !== undefined ? this.#localized(this.#root) : this.#root;
+    return without(root as JsonObject, ['$id']);
   }
 
-  /** Ajv searches unknown keywords, too. */
-  #checkNames(value: unknown, isByName: boolean): void {
-    if (typeof value !== 'object' || value === null) return;
-    const keys = Object.keys(value);
-    this.#work.take(10 + 10 * keys.length);
-    for (const key of keys) {
-      const one: unknown = (value as JsonObject)[key];
-      if (!isByName && value !== this.#root && NAMES.has(key) && typeof one === 'string')
-        throw new Uncompilable(`has a subschema with ${key}, which could clash with one of another server`);
-      if (isByName || !DATA.has(key)) this.#checkNames(one, !isByName && BY_NAME.has(key));
-    }
+  /** Units that refer to each other can be nested in any order, so their levels are added up. */
+  #checkUnit(root: unknown, level: number): Unit {
+    const position = this.#units.size;
+    const unit: Unit = {
+      hasReferences: false,
+      size: 0,
+      level,
+      levels: 0,
+      below: 0,
+      position,
+      lowest: position,
+      total: undefined,
+    };
+    this.#units.set(root, unit);
+    this.#open.push(unit);
+    this.#checkSchema(root, unit, level);
+    if (unit.lowest < position) return unit;
+    const circle = this.#open.splice(this.#open.lastIndexOf(unit));
+    const total = circle.reduce((sum, { levels }) => sum + levels, Math.max(...circle.map(({ below }) => below)));
+    this.#takeLevel(total);
+    for (const each of circle) each.total = total;
+    return unit;
   }
 
-  #checkSchema(value: unknown, unit: Unit, where: string, level: number): void {
-    if (level > MAX_LEVELS) throw tooDeep();
+  #checkSchema(value: unknown, unit: Unit, level: number): void {
+    this.#takeLevel(level);
+    this.#takeSchemas(1);
     unit.size += 1;
-    unit.levels = Math.max(unit.levels, level);
+    const levels = level - unit.level + 1;
+    if (levels > unit.levels) unit.levels = levels;
     if (typeof value === 'boolean') return;
-    if (!isObject(value)) throw malformed(where, 'a schema');
+    if (!isObject(value)) throw this.#malformed('a schema');
     const keys = Object.keys(value);
     this.#work.take(40 + 10 * keys.length);
     for (const keyword of keys) {
-      const form = KEYWORDS.get(keyword);
-      if (!form || (keyword === '$id' && value === this.#root)) continue;
       const one: unknown = value[keyword];
-      const place = `${where}.${keyword}`;
-      if (Array.isArray(one)) this.#work.take(10 * one.length);
-      if (!form.fits(one)) throw malformed(place, form.expected);
-      const inner = form.schemas?.(one) ?? [];
-      for (const [key, each] of inner) this.#checkSchema(each, unit, key === '' ? place : `${place}.${key}`, level + 1);
-      if (keyword === '$ref') this.#refer(one as string, unit, place);
-      else if (keyword === 'pattern') this.#checkPattern(one as string, place);
-      else if (keyword === 'patternProperties')
-        for (const pattern of Object.keys(one as JsonObject)) this.#checkPattern(pattern, place);
+      const form = KEYWORDS.get(keyword);
+      if (form === undefined) this.#checkNames(keyword, one);
+      else if (form !== name || value !== this.#root) this.#checkKeyword(keyword, form, one, unit, level);
     }
-    checkNullable(value, where);
+    if (value['nullable'] !== undefined) this.#checkNullable(value);
   }
 
-  #checkPattern(pattern: string, where: string): void {
+  #checkKeyword(keyword: string, form: Form, value: unknown, unit: Unit, level: number): void {
+    this.#path.push(keyword);
+    if (Array.isArray(value)) this.#work.take(10 * value.length);
+    if (!form.fits(value)) throw this.#malformed(form.expected);
+    const keys = form.schemas?.(value) ?? [];
+    if (keys === ITSELF) this.#checkSchema(value, unit, level + 1);
+    else
+      for (const key of keys) {
+        this.#path.push(key);
+        this.#checkSchema((value as JsonObject)[key], unit, level + 1);
+        this.#path.pop();
+      }
+    if (keyword === '$ref') this.#refer(value as string, unit, level);
+    else if (keyword === 'pattern') this.#checkPattern(value as string);
+    else if (keyword === 'patternProperties')
+      Object.keys(value as JsonObject).forEach((each) => this.#checkPattern(each));
+    this.#path.pop();
+  }
+
+  #checkPattern(pattern: string): void {
     try {
       checkExpression(pattern, this.#work);
     } catch (error) {
-      if (error instanceof TypeError) throw new Uncompilable(error.message, where);
+      if (error instanceof TypeError) throw new Uncompilable(error.message, this.#path);
       throw error;
     }
   }
 
-  /** Only pointers within the schema are known to lead somewhere. */
-  #refer(reference: string, unit: Unit, where: string): void {
-    unit.hasReferences = true;
-    let target = this.#find(reference);
-    if (typeof target === 'boolean') return;
-    this.#use(target, reference);
-    // A chain of references must end: Ajv follows it at once.
-    for (let count = 0; isObject(target) && target['$ref'] !== undefined; count += 1) {
-      if (count === MAX_LEVELS) throw new Uncompilable('leads back to itself', where);
-      target = this.#find(target['$ref']);
-    }
-    if (!isObject(target) && typeof target !== 'boolean') throw malformed(where, 'a reference to a schema in this one');
+  /** `nullable` is from OpenAPI, where it needs a type. */
+  #checkNullable({ nullable, type }: JsonObject): void {
+    const known: unknown[] = type === undefined ? [] : [type].flat();
+    if (known.length === 0) throw this.#malformed('beside a type', 'nullable');
+    if (nullable === false && known.includes('null')) throw this.#malformed('true beside the type "null"', 'nullable');
   }
 
-  #use(root: unknown, where: string): void {
-    const unit = this.#units.get(root);
-    if (unit) unit.uses += 1;
-    else this.#units.set(root, { where, uses: 1, size: 0, levels: 0, hasReferences: false });
+  /** Ajv also finds the names of schemas behind keywords that it does not compile. */
+  #checkNames(keyword: string, value: unknown): void {
+    if (typeof value !== 'object' || value === null || DATA.has(keyword)) return;
+    const isList = Array.isArray(value);
+    if (isList && !LISTS.has(keyword)) return;
+    this.#path.push(keyword);
+    if (!isList && !BY_NAME.has(keyword)) this.#checkNamesIn(value);
+    else
+      for (const [key, each] of Object.entries(value)) {
+        this.#path.push(key);
+        if (isObject(each)) this.#checkNamesIn(each);
+        this.#path.pop();
+      }
+    this.#path.pop();
+  }
+
+  #checkNamesIn(value: JsonObject): void {
+    const keys = Object.keys(value);
+    this.#work.take(10 + 10 * keys.length);
+    for (const key of keys) {
+      const one: unknown = value[key];
+      if (typeof one !== 'string') this.#checkNames(key, one);
+      else if (KEYWORDS.get(key) === name) throw this.#malformed(name.expected, key);
+    }
+  }
+
+  #refer(reference: string, unit: Unit, level: number): void {
+    unit.hasReferences = true;
+    const target = this.#find(reference);
+    this.#follow(target);
+    if (typeof target === 'boolean') return;
+    let to = this.#units.get(target);
+    if (to === undefined) {
+      const path = this.#path;
+      this.#path = [reference];
+      to = this.#checkUnit(target, level + 1);
+      this.#path = path;
+    } else if (!to.hasReferences) this.#takeSchemas(to.size);
+    if (to.total === undefined) unit.lowest = Math.min(unit.lowest, to.lowest);
+    else unit.below = Math.max(unit.below, to.total);
+  }
+
+  /** A chain of references must end at a schema: Ajv follows it at once. */
+  #follow(target: unknown): void {
+    const chain = new Set<unknown>();
+    let at = target;
+    while (isObject(at) && at['$ref'] !== undefined && !this.#followed.has(at)) {
+      if (chain.has(at)) throw new Uncompilable('leads back to itself', this.#path);
+      chain.add(at);
+      at = this.#find(at['$ref']);
+    }
+    if (!isObject(at) && typeof at !== 'boolean') throw this.#malformed('a reference to a schema in this one');
+    for (const each of chain) this.#followed.add(each);
   }
 
   /** What is at a JSON pointer in a fragment (RFC 6901, section 6). Undefined if it leads nowhere. */
   #find(reference: unknown): unknown {
     if (typeof reference !== 'string') return undefined;
-    this.#work.take(10 + reference.length);
-    if (reference === '#') return this.#root;
-    if (!reference.startsWith('#/')) return undefined;
+    const fragment = this.#fragment(reference);
+    if (fragment === '#') return this.#root;
+    if (!fragment?.startsWith('#/')) return undefined;
     let at: unknown = this.#root;
+    let from: string | undefined;
     try {
-      for (const part of reference.slice(2).split('/')) {
+      for (const part of fragment.slice(2).split('/')) {
         const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
         if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
+        if (from !== undefined && !NOT_NAMED.has(from) && (at as JsonObject)['$id'] !== undefined) return undefined;
         at = (at as JsonObject)[key];
-        // Ajv takes it for the name of a schema.
-        if (isObject(at) && at['$id'] !== undefined) return undefined;
+        from = part;
       }
     } catch {
       // It has a "%" that encodes nothing.
@@ -227,20 +324,54 @@ class Compilation {
     }
     return at;
   }
+
+  /** The fragment of a reference to the root or to a schema in it. Undefined for any other reference. */
+  #fragment(reference: string): string | undefined {
+    this.#work.take(10 + reference.length);
+    if (reference.startsWith('#') || this.#url === undefined) return reference;
+    const address = reference.replace(/#.*/s, '');
+    this.#work.take(100 + this.#url.length);
+    if (urlOf(address, this.#url) !== this.#url) return undefined;
+    return reference.slice(address.length) || '#';
+  }
+
+  /** A part of the root, with references to the root's `$id` as fragments. */
+  #localized(value: unknown, isByName = false): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    const keys = Object.keys(value);
+    this.#work.take(10 + 10 * keys.length);
+    const changed = new Map<string, unknown>();
+    for (const key of keys) {
+      const one = (value as JsonObject)[key];
+      let local = one;
+      if (key === '$ref' && typeof one === 'string' && !isByName) local = this.#fragment(one) ?? one;
+      else if (isByName || !DATA.has(key)) local = this.#localized(one, !isByName && BY_NAME.has(key));
+      if (local !== one) changed.set(key, local);
+    }
+    if (!Array.isArray(value)) return withChanges(value, changed);
+    return changed.size === 0 ? value : value.map((item: unknown, index) => changed.get(String(index)) ?? item);
+  }
+
+  #takeLevel(level: number): void {
+    if (level > MAX_LEVELS)
+      throw new Uncompilable(`is nested deeper than ${MAX_LEVELS} schemas, with those behind references`);
+  }
+
+  #takeSchemas(count: number): void {
+    this.#size += count;
+    if (this.#size > MAX_SCHEMAS)
+      throw new Uncompilable(`has more than ${MAX_SCHEMAS} schemas, with those behind references`);
+  }
+
+  #malformed(expected: string, ...path: readonly string[]): Uncompilable {
+    return new Uncompilable(`must be ${expected}`, [...this.#path, ...path]);
+  }
 }
 
-/** `nullable` is from OpenAPI, where it needs a type. */
-function checkNullable({ nullable, type }: JsonObject, where: string): void {
-  if (nullable === undefined) return;
-  const known: unknown[] = type === undefined ? [] : [type].flat();
-  if (known.length === 0) throw malformed(`${where}.nullable`, 'beside a type');
-  if (!nullable && known.includes('null')) throw malformed(`${where}.nullable`, 'true beside the type "null"');
-}
-
-function malformed(where: string, expected: string): Uncompilable {
-  return new Uncompilable(`must be ${expected}`, where);
-}
-
-function tooDeep(): Uncompilable {
-  return new Uncompilable(`is nested deeper than ${MAX_LEVELS} schemas, with those behind references`);
+/** The URL of an `$id` or a reference. Also of relative ones: they only need to be comparable. */
+function urlOf(reference: unknown, base = 'schema:///'): string | undefined {
+  if (typeof reference !== 'string' || !URL.canParse(reference, base)) return undefined;
+  const url = new URL(reference, base);
+  url.hash = '';
+  return url.href;
 }

@@ -72,7 +72,7 @@ export function dictionary(shape: Shape): Shape {
 }
 
 /** An object with other values of some members, or without them. One copy for all, because an object may have many members. */
-function withChanges(object: JsonObject, changed: ReadonlyMap<string, unknown>): JsonObject {
+export function withChanges(object: JsonObject, changed: ReadonlyMap<string, unknown>): JsonObject {
   if (changed.size === 0) return object;
   const copy: JsonObject = {};
   for (const name of Object.keys(object)) {
