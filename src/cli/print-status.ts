@@ -2,8 +2,11 @@ import { scrubber } from '../auth/scrub.ts';
 import { printable } from '../base/printable.ts';
 import { shortText } from '../base/short-text.ts';
 
-/** The longest message, in characters. A server may send an error of millions of lines. */
-const MAX_MESSAGE = 65_536;
+/**
+ * The most text of a question or of an error that is shown, in characters. A terminal takes seconds for a million lines, and until
+ * then Ctrl-C does nothing.
+ */
+export const MAX_TEXT = 65_536;
 
 let scrub = scrubber([]);
 let write = (text: string): void =>
@@ -16,7 +19,7 @@ export function shown(text: string): string {
 
 /** Prints a message to stderr, because stdout belongs to the protocol. Further lines are indented. It is cut at 65,536 characters. */
 export function printStatus(text: string): void {
-  write(shortText(text, MAX_MESSAGE));
+  write(shortText(text, MAX_TEXT));
 }
 
 /** Sends all further messages to a log instead. */

@@ -241,7 +241,28 @@ describe('a sampling request', () => {
     const long: SampleParams = { messages: Array.from({ length: 20_000 }, () => message), maxTokens: 100 };
     await expect(answerByHand(person, 'the shop', long, signal)).rejects.toThrow('rejected');
     expect(person.printed).toHaveLength(3);
-    expect(person.printed[1]).toMatch(/^ {2}user: Hello\n {2}user: Hello[^…]{65000,66000}… \(\d+ characters\)$/s);
+    const lines = person.printed[1]!.split('\n');
+    expect(lines).toHaveLength(5043);
+    expect(new Set(lines.slice(0, -2))).toEqual(new Set(['  user: Hello']));
+    expect(lines.slice(-2)).toEqual(['  user: Hel… (5 characters)', '  …']);
+  });
+
+  test.each([
+    ['one text', 1, 8_000_000],
+    ['one of many texts', 39_000, 400],
+  ])('with %s of line breaks is cut before its lines are indented', async (_, count, length) => {
+    const person = new Scripted('n');
+    const text = '\n'.repeat(length);
+    const messages = Array.from({ length: count }, () => ({
+      role: 'user' as const,
+      content: { type: 'text' as const, text },
+    }));
+    const begun = performance.now();
+    await expect(answerByHand(person, 'the shop', { messages, maxTokens: 100 }, signal)).rejects.toThrow('rejected');
+    expect(performance.now() - begun).toBeLessThan(250);
+    const lines = person.printed[1]!.split('\n');
+    expect(lines.length).toBeLessThanOrEqual(65_537);
+    expect(lines.at(-1)).toBe(count === 1 ? '    … (8000000 characters)' : '  …');
   });
 
   const params: SampleParams = {

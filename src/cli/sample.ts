@@ -1,8 +1,9 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import type { SampleParams, SampleResult, SamplingMessage } from '../protocol/sampling.ts';
+import type { SampleParams, SampleResult, SamplingContent } from '../protocol/sampling.ts';
 import { agrees, type Prompter } from './prompter.ts';
 import { shortText } from '../base/short-text.ts';
-import { bytes, indented, MAX_TEXT, oneLine } from './screen.ts';
+import { MAX_TEXT } from './print-status.ts';
+import { bytes, indented, oneLine, wordsOf } from './screen.ts';
 
 /** The error code if the user refuses (2025-11-25, client/sampling: Error Handling). */
 const REJECTED = -1;
@@ -22,10 +23,8 @@ export async function answerByHand(
   if (!Array.isArray(params.messages)) {
     throw new RpcError(ErrorCode.InvalidParams, 'sampling/createMessage needs a list of messages');
   }
-  prompter.print(`${oneLine(server)} asks for a model's answer (at most ${String(params.maxTokens)} tokens):`);
-  const shown = params.messages.map((message) => `  ${oneLine(message.role)}: ${indented(textOf(message))}`);
-  if (typeof params.systemPrompt === 'string') shown.unshift(`  system: ${indented(params.systemPrompt)}`);
-  prompter.print(shortText(shown.join('\n'), MAX_TEXT));
+  prompter.print(`${oneLine(server)} asks for a model's answer (at most ${oneLine(params.maxTokens)} tokens):`);
+  prompter.print(startOf(params));
   const agreed = await agrees(prompter, 'Answer in place of the model?', false, signal);
   if (agreed !== true) throw rejected();
   prompter.print('Write the answer, then a line with a single dot.');
@@ -44,19 +43,40 @@ function rejected(): RpcError {
   return new RpcError(REJECTED, 'User rejected sampling request');
 }
 
-function textOf({ content }: SamplingMessage): string {
-  const parts = Array.isArray(content) ? content : [content];
-  return parts
-    .map((part) => {
-      switch (part.type) {
-        case 'text':
-          return part.text;
-        case 'image':
-        case 'audio':
-          return `[${part.mimeType}, ${bytes(Buffer.byteLength(part.data, 'base64'))}]`;
-        default:
-          return JSON.stringify(part);
-      }
-    })
-    .join('\n');
+/** The system prompt and the messages, cut at 65,536 characters. */
+function startOf(params: SampleParams): string {
+  const shown: string[] = [];
+  let left = MAX_TEXT;
+  for (const [label, text] of textsOf(params)) {
+    if (left <= 0) {
+      shown.push('  …');
+      break;
+    }
+    shown.push(label + indented(shortText(text, left)));
+    left -= label.length + text.length;
+  }
+  return shown.join('\n');
+}
+
+function* textsOf({ systemPrompt, messages }: SampleParams): Iterable<readonly [label: string, text: string]> {
+  if (typeof systemPrompt === 'string') yield ['  system: ', systemPrompt];
+  for (const { role, content } of messages) {
+    let label = `  ${oneLine(role)}: `;
+    for (const part of Array.isArray(content) ? content : [content]) {
+      yield [label, textOf(part)];
+      label = '    ';
+    }
+  }
+}
+
+function textOf(part: SamplingContent): string {
+  switch (part.type) {
+    case 'text':
+      return wordsOf(part.text);
+    case 'image':
+    case 'audio':
+      return `[${oneLine(part.mimeType)}, ${bytes(Buffer.byteLength(part.data, 'base64'))}]`;
+    default:
+      return JSON.stringify(part);
+  }
 }

@@ -1,14 +1,10 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 import { printable } from '../base/printable.ts';
 import { shortText } from '../base/short-text.ts';
+import { MAX_TEXT } from './print-status.ts';
 
 /** The longest line that is shown, in characters. */
 const MAX_LINE = 16_384;
-/**
- * The most text of a question or of an error that is shown, in characters. A terminal takes seconds for a million lines, and until
- * then Ctrl-C does nothing.
- */
-export const MAX_TEXT = 65_536;
 
 /** Any value as one safe line of text, cut at 16,384 characters. A peer may send a wrong type. */
 export function oneLine(value: unknown): string {

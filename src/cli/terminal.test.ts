@@ -6,9 +6,14 @@ import type { LogMessage } from '../client/handlers.ts';
 import { logLine, Terminal } from './terminal.ts';
 
 class Screen extends Writable {
-  readonly isTTY = true;
   readonly columns = 80;
   text = '';
+  readonly isTTY: boolean;
+
+  constructor(isTTY: boolean) {
+    super();
+    this.isTTY = isTTY;
+  }
 
   override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
     this.text += chunk.toString();
@@ -23,7 +28,7 @@ function terminalOf(isTTY = true): { terminal: Terminal; keys: PassThrough; scre
   const keys = Object.assign(new PassThrough(), { isTTY, setRawMode: () => {} }) as unknown as PassThrough & {
     isTTY: boolean;
   };
-  const screen = new Screen();
+  const screen = new Screen(isTTY);
   const terminal = new Terminal(keys, screen);
   open.push(terminal);
   return { terminal, keys, screen };
@@ -31,6 +36,7 @@ function terminalOf(isTTY = true): { terminal: Terminal; keys: PassThrough; scre
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.unstubAllEnvs();
   for (const terminal of open.splice(0)) terminal.close();
 });
 
@@ -77,8 +83,14 @@ describe('a user', () => {
     await expect(terminal.ask('Name: ', controller.signal)).rejects.toThrow('taken back');
   });
 
-  test('does not answer a question with what was typed for one that was cancelled', async () => {
-    const { terminal, keys } = terminalOf();
+  test.each([
+    ['xterm', true],
+    ['dumb', true],
+    // Not a terminal: the line is not edited.
+    ['xterm', false],
+  ])('does not answer a question with what was typed for one that was cancelled: %s, %s', async (term, isTTY) => {
+    vi.stubEnv('TERM', term);
+    const { terminal, keys } = terminalOf(isTTY);
     const controller = new AbortController();
     const first = terminal.ask('Password: ', controller.signal);
     keys.write('secr');
@@ -88,6 +100,19 @@ describe('a user', () => {
     const second = terminal.ask('Name: ', signal);
     keys.write('Ada\r');
     expect(await second).toBe('Ada');
+  });
+
+  test('does not answer a question with further lines that were typed for one that was cancelled', async () => {
+    const { terminal, keys } = terminalOf();
+    const controller = new AbortController();
+    const name = terminal.ask('Name: ', controller.signal);
+    keys.write('Ada\rsecret\rpart');
+    expect(await name).toBe('Ada');
+    controller.abort(new Error('taken back'));
+    await expect(terminal.ask('Password: ', controller.signal)).rejects.toThrow('taken back');
+    const second = terminal.ask('Comment: ', signal);
+    keys.write('fine\r');
+    expect(await second).toBe('fine');
   });
 
   test('sees one question at a time, without a progress bar', async () => {

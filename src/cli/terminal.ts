@@ -103,15 +103,16 @@ export class Terminal implements Prompter {
     signal: AbortSignal,
     cancelled = '\n(the server cancelled the question)',
   ): Promise<string | undefined> {
-    if (signal.aborted) return Promise.reject(signal.reason);
+    if (signal.aborted) {
+      this.#forgetTyped();
+      return Promise.reject(signal.reason);
+    }
     const typed = this.#typed.shift();
     if (typed !== undefined) return Promise.resolve(typed);
     return new Promise((resolve, reject) => {
       const cancel = (): void => {
         this.#waiting = undefined;
-        // What was typed so far must not become part of the answer to the next question.
-        for (const name of ['e', 'u']) this.#reader?.write(null, { ctrl: true, name });
-        this.#reader?.pause();
+        this.#forgetTyped();
         this.print(cancelled);
         reject(signal.reason);
       };
@@ -131,6 +132,13 @@ export class Terminal implements Prompter {
   /** Stops reading stdin, so that the process can end. */
   close(): void {
     this.#bar.clear();
+    this.#reader?.close();
+  }
+
+  /** What was typed for a cancelled question must not become an answer, or a part of one, to the next question. */
+  #forgetTyped(): void {
+    this.#typed = [];
+    // Its line is lost with it. The next question opens another one.
     this.#reader?.close();
   }
 
