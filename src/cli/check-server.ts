@@ -10,7 +10,6 @@ import { answersFrom } from './answers.ts';
 import { ReportBuilder, type CheckReport } from './check/check-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { keepInput } from './keep-input.ts';
 import { loginFor } from './login.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { readCall } from './read-call.ts';
@@ -31,8 +30,6 @@ export async function checkServer(
 ): Promise<void> {
   const { target, rest } = takeTarget(words, flags);
   if (rest.length > 0) throw Failure.usage(`check takes only a target, and not ${JSON.stringify(rest[0])}`);
-  await keepInput('--record', flags.record, flags.config);
-  await keepInput('--out', flags.out, flags.config);
   const calls = await Promise.all(flags.call.map(readCall));
   const answers = await givenAnswers(flags);
   const secrets = secretsOf(target);

@@ -7,7 +7,7 @@ import { sarifReport } from './check/sarif-report.ts';
 import { textReport } from './check/text-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { keepInput } from './keep-input.ts';
+import { keepInputs } from './keep-input.ts';
 import { openRecording, recordsOf } from './open-recording.ts';
 import { writeText } from './report-file.ts';
 import type { SplitWords } from './take-target.ts';
@@ -29,7 +29,7 @@ export async function check({ words, command }: SplitWords, flags: CheckFlags): 
   }
   if (others.length > 0) throw Failure.usage(`check takes only a target, and not ${JSON.stringify(others[0])}`);
   if (flags.record !== undefined) throw Failure.usage('--record cannot be used with a recording');
-  await keepInput('--out', flags.out, first);
+  await keepInputs(flags, first);
   const report = await checkRecording(first);
   await writeReport(report, flags);
   if (report.counts.error > 0) process.exitCode = ExitCode.Refused;

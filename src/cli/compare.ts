@@ -4,14 +4,14 @@ import type { ComparisonReport } from './comparison/comparison-report.ts';
 import { jsonReport } from './comparison/json-report.ts';
 import { summaryText, textReport } from './comparison/text-report.ts';
 import { ExitCode } from './failure.ts';
-import { keepInput } from './keep-input.ts';
+import { keepInputs } from './keep-input.ts';
 import { recordedSession } from './recorded-session.ts';
 import type { ComparisonFlags } from './replay-options.ts';
 import { writeText } from './report-file.ts';
 
 /** `everwire compare`: shows what differs between two recordings. */
 export async function compare(before: string, after: string, flags: ComparisonFlags): Promise<void> {
-  await keepInput('--out', flags.out, before, after);
+  await keepInputs(flags, before, after);
   const [first, second] = [await recordedSession(before), await recordedSession(after)];
   const comparison = await compareSessions(first.calls, second.calls, { ignore: flags.ignore });
   await writeComparison(

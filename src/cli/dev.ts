@@ -9,6 +9,7 @@ import { inboundTo } from './bridge-mounts.ts';
 import type { DevFlags } from './dev-options.ts';
 import { Reloading } from './dev/reloading.ts';
 import { Failure, reportFailure } from './failure.ts';
+import { keepInputs } from './keep-input.ts';
 import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
 import { atEnd, stop } from './shutdown.ts';
@@ -17,6 +18,7 @@ import { atEnd, stop } from './shutdown.ts';
 export async function dev(given: string, flags: DevFlags): Promise<void> {
   const file = path.resolve(given);
   if (!existsSync(file)) throw Failure.usage(`there is no file ${given}`);
+  await keepInputs(flags, file);
   const reloading = new Reloading({
     file,
     imports: [...flags.import, ...typeScriptFor(file, flags)],

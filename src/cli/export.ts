@@ -8,14 +8,14 @@ import { vitestFile } from '../export/vitest-file.ts';
 import { readRecording } from '../inspect/read-recording.ts';
 import type { ExportFlags } from './export-options.ts';
 import { Failure } from './failure.ts';
-import { keepInput } from './keep-input.ts';
+import { keepInputs } from './keep-input.ts';
 import { unreadable } from './open-recording.ts';
 import { recordedSession } from './recorded-session.ts';
 import { writeText } from './report-file.ts';
 
 /** `everwire export`: writes a recording in another form. Secrets are not in it. */
 export async function exportRecording(file: string, { as, out }: ExportFlags): Promise<void> {
-  await keepInput('--out', out, file);
+  await keepInputs({ out }, file);
   const { wire, started } = await read(file);
   const masks = new Masks(wire);
   const name = basename(file);

@@ -11,6 +11,7 @@ import { addCompletionCommand } from './completion-command.ts';
 import { withExportOptions, type ExportFlags } from './export-options.ts';
 import { addInstallCommands } from './install-commands.ts';
 import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
+import { keepInputs } from './keep-input.ts';
 import { withMockOptions, type MockFlags } from './mock-options.ts';
 import { withCompareOptions, withReplayOptions, type ComparisonFlags, type ReplayFlags } from './replay-options.ts';
 import { addLoginCommands } from './login-commands.ts';
@@ -55,7 +56,8 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
     .configureOutput({
       outputError: (text) => printStatus(text.replace(/^error: /, '').trimEnd()),
       getOutHelpWidth: () => Math.min(HELP_WIDTH, process.stdout.columns ?? HELP_WIDTH),
-    });
+    })
+    .hook('preAction', (_root, running) => keepInputs(running.opts()));
 
   const demoCommand = root
     .command('demo')

@@ -2,7 +2,7 @@ import { parse } from 'node:path';
 import type { MockServer } from '../mock/mock-server.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { MockFlags } from './mock-options.ts';
-import { keepInput } from './keep-input.ts';
+import { keepInputs } from './keep-input.ts';
 import { unreadable } from './open-recording.ts';
 import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
@@ -14,7 +14,7 @@ import { atEnd } from './shutdown.ts';
  * @throws Failure with code 2 if the file cannot be read, is not a recording, or has no request that was answered.
  */
 export async function mock(file: string, flags: MockFlags): Promise<void> {
-  await keepInput('--record', flags.record, file);
+  await keepInputs(flags, file);
   const server = await open(file, flags);
   atEnd(() => server.close());
   await run(parse(file).name, server, flags);

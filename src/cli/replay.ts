@@ -10,7 +10,7 @@ import { replay as replaySession } from '../replay/replay.ts';
 import { authorizerFor } from './check-server.ts';
 import { writeComparison } from './compare.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { keepInput } from './keep-input.ts';
+import { keepInputs } from './keep-input.ts';
 import { scrubWith } from './print-status.ts';
 import { recordedSession } from './recorded-session.ts';
 import { record } from './recording.ts';
@@ -29,8 +29,7 @@ export async function replay(words: SplitWords, flags: ReplayFlags): Promise<voi
   if (file === undefined) throw Failure.usage('the recording is missing: the path of an .mcpcap file');
   if (other !== undefined)
     throw Failure.usage(`replay takes only a target and a recording, and not ${JSON.stringify(other)}`);
-  await keepInput('--record', flags.record, file, flags.config);
-  await keepInput('--out', flags.out, file, flags.config);
+  await keepInputs(flags, file);
   const { calls, notes } = await recordedSession(file);
   const secrets = secretsOf(target);
   scrubWith(scrubber(secrets));

@@ -1,8 +1,18 @@
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Capture, recordToFile } from '../../src/inspect/index.ts';
-import { runEverwire, temporaryFolder } from '../support/command-line.ts';
+import { runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
+import { programs, startNode } from '../support/process.ts';
+
+const REFUSAL = 'is a file that this command uses for something else; choose another name';
+
+/** Makes a recording in a folder. */
+async function recordingIn(folder: string, name: string): Promise<string> {
+  const file = path.join(folder, name);
+  await (await recordToFile(new Capture(), file, { onerror: () => {} })).close();
+  return file;
+}
 
 /** Commands that read a recording and write a file. */
 const COMMANDS: readonly [string, string[]][] = [
@@ -16,9 +26,8 @@ const COMMANDS: readonly [string, string[]][] = [
 
 test.each(COMMANDS)('%s of %j never replaces the recording that is read', async (option, words) => {
   const folder = temporaryFolder();
-  const file = path.join(folder, 'session.mcpcap');
-  const other = path.join(folder, 'other.mcpcap');
-  for (const each of [file, other]) await (await recordToFile(new Capture(), each, { onerror: () => {} })).close();
+  const file = await recordingIn(folder, 'session.mcpcap');
+  const other = await recordingIn(folder, 'other.mcpcap');
   const before = readFileSync(file, 'utf8');
   mkdirSync(path.join(folder, 'folder'));
   symlinkSync(file, path.join(folder, 'symbolic.mcpcap'));
@@ -28,30 +37,88 @@ test.each(COMMANDS)('%s of %j never replaces the recording that is read', async 
   const outcomes = await Promise.all(names.map((name) => runEverwire([...given, file, option, `${folder}/${name}`])));
   for (const [index, name] of names.entries()) {
     expect(outcomes[index]).toMatchObject({ code: 2, stdout: '' });
-    expect(outcomes[index]!.stderr).toContain(
-      `${option}: ${folder}/${name} is a file that this command reads; choose another name`,
-    );
+    expect(outcomes[index]!.stderr).toContain(`${option}: ${folder}/${name} ${REFUSAL}`);
   }
   expect(readFileSync(file, 'utf8')).toBe(before);
 });
 
-test.each([
-  ['--record', (folder: string) => ['check', 'demo', '--config', `${folder}/mcp.json`]],
-  ['--out', (folder: string) => ['check', 'demo', '--config', `${folder}/mcp.json`]],
-  ['--record', (folder: string) => ['replay', 'demo', `${folder}/x.mcpcap`, '--config', `${folder}/mcp.json`]],
-])('%s never replaces the configuration that is read', async (option, words) => {
+const CLIENTS = ['list', 'call', 'read', 'prompt', 'complete', 'listen', 'ping', 'discover'];
+/** The option that would replace FILE, and a command that uses it. */
+const USES: readonly (readonly [option: string, words: string])[] = [
+  ...CLIENTS.flatMap((name) => [
+    ['--record', `${name} demo --config FILE`] as const,
+    ['--record', `${name} http://127.0.0.1:1/mcp --answers @FILE`] as const,
+  ]),
+  ['--record', 'call http://127.0.0.1:1/mcp add --args-json @FILE'],
+  ['--record', 'inspect demo --no-open --port 0 --config FILE'],
+  ['--record', 'inspect --no-open --port 0 --config FILE'],
+  ['--record', 'inspect http://127.0.0.1:1/mcp --no-open --port 0 --saved FILE'],
+  ['--record', 'bridge --stdio --config FILE'],
+  ['--record', 'bridge http://127.0.0.1:1/mcp --port 0 --bearer @FILE'],
+  ['--record', 'bridge http://127.0.0.1:1/mcp --port 0 --tls-cert FILE --tls-key FILE'],
+  ['--record', 'demo --port 0 --state-key @FILE'],
+  ['--record', 'dev FILE --stdio'],
+  ...['--record', '--out'].flatMap((option) => [
+    [option, 'check demo --config FILE'] as const,
+    [option, 'check http://127.0.0.1:1/mcp --call tool=FILE'] as const,
+    [option, 'check http://127.0.0.1:1/mcp --answers @FILE'] as const,
+    [option, 'replay demo RECORDING --config FILE'] as const,
+  ]),
+  // Which of both comes last would be kept.
+  ['--out', 'check http://127.0.0.1:1/mcp --record FILE'],
+  ['--out', 'replay http://127.0.0.1:1/mcp RECORDING --record FILE'],
+];
+
+test.each(USES)('%s never replaces a file of %s', async (option, words) => {
   const folder = temporaryFolder();
+  const file = path.join(folder, 'file.json');
   const text = JSON.stringify({ mcpServers: { demo: { command: 'node', args: ['-e', ''] } } });
-  writeFileSync(path.join(folder, 'mcp.json'), text);
-  const { code, stderr } = await runEverwire([...words(folder), option, `${folder}/mcp.json`]);
-  expect(stderr).toContain('is a file that this command reads; choose another name');
+  writeFileSync(file, text);
+  const recording = words.includes('RECORDING') ? await recordingIn(folder, 'session.mcpcap') : '';
+  const given = words.split(' ').map((word) => word.replace('FILE', file).replace('RECORDING', recording));
+  const child = startEverwire([...given, option, file]);
+  child.child.stdin!.end();
+  await child.line(new RegExp(REFUSAL));
+  expect((await child.exited).code).toBe(2);
+  expect(child.stderr).toEqual([`everwire: ${option}: ${file} ${REFUSAL}`]);
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
+
+test('--record and --out cannot be the same new file', async () => {
+  const file = path.join(temporaryFolder(), 'new.txt');
+  const { code, stderr } = await runEverwire(['check', 'http://127.0.0.1:1/mcp', '--record', file, '--out', file]);
+  expect(stderr).toBe(`everwire: --out: ${file} ${REFUSAL}`);
   expect(code).toBe(2);
-  expect(readFileSync(path.join(folder, 'mcp.json'), 'utf8')).toBe(text);
+});
+
+test.each(['list demo', 'inspect --no-open --port 0'])('--record of "%s" never replaces mcp.json', async (words) => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, 'mcp.json');
+  writeFileSync(file, '{ "mcpServers": {} }');
+  const child = startNode([...programs.everwire, ...words.split(' '), '--record', 'mcp.json'], {}, folder);
+  onTestFinished(async () => void (await child.stop()));
+  await child.line(new RegExp(REFUSAL));
+  expect(readFileSync(file, 'utf8')).toBe('{ "mcpServers": {} }');
+});
+
+test('every command with --record or --out is tested', async () => {
+  const { stdout } = await runEverwire(['--help']);
+  const names = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!).filter((name) => name !== 'help');
+  expect(names).toContain('bridge');
+  const written = await Promise.all(
+    names.map(async (name) => {
+      const { stdout: help } = await runEverwire([name, '--help']);
+      return ['--record', '--out']
+        .filter((option) => help.includes(`${option} <file>`))
+        .map((option) => `${name} ${option}`);
+    }),
+  );
+  const tested = [...COMMANDS, ...USES].map(([option, words]) => `${words.toString().split(/[ ,]/)[0]!} ${option}`);
+  expect(new Set(tested)).toEqual(new Set(written.flat()));
 });
 
 test('check refuses --record with a recording, because nothing passes', async () => {
-  const file = path.join(temporaryFolder(), 'session.mcpcap');
-  await (await recordToFile(new Capture(), file, { onerror: () => {} })).close();
+  const file = await recordingIn(temporaryFolder(), 'session.mcpcap');
   const { code, stderr } = await runEverwire(['check', file, '--record', `${file}.new`]);
   expect(code).toBe(2);
   expect(stderr).toContain('--record cannot be used with a recording');
