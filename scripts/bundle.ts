@@ -52,7 +52,11 @@ await write(
   },
   {
     codeSplitting: {
-      groups: [{ name: 'core', test: (id) => CORE.test(path.relative('.', id).replaceAll('\\', '/')) }],
+      groups: [
+        { name: 'core', test: (id) => CORE.test(path.relative('.', id).replaceAll('\\', '/')) },
+        // A fleet checks patterns, too. Otherwise they would be a file of their own for each server.
+        { name: 'json-schema', test: /[/\\]src[/\\]schema[/\\](json-schema|pattern)/ },
+      ],
     },
   },
 );
