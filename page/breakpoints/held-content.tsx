@@ -4,10 +4,12 @@ import { useEffect } from 'preact/hooks';
 import type { HeldText } from '../../src/inspect/breakpoints/breakpoint-api.ts';
 import type { Server } from '../server/server.ts';
 import { JsonTree } from '../ui/json-tree.tsx';
-import { Visible } from '../ui/visible.tsx';
+import { fitting, Visible } from '../ui/visible.tsx';
 
 /** How much of a message is shown. UTF-16 code units. */
 const MAX_SHOWN = 20_000;
+/** The same with escapes. */
+const MAX_ESCAPED = MAX_SHOWN * 6;
 
 /** What a held message says: all of it as a tree, or the beginning of a large one. */
 export function HeldContent({ server, id }: { readonly server: Server; readonly id: number }): JSX.Element {
@@ -40,10 +42,10 @@ export function HeldContent({ server, id }: { readonly server: Server; readonly 
   return (
     <>
       <p class="soft">
-        The first {text.length} of {length} characters. Edit shows all.
+        The first {fitting(text, MAX_ESCAPED, true)} of {length} characters. Edit shows all.
       </p>
       <pre class="block held-content" tabIndex={0} aria-label="Content">
-        <Visible text={text} lines max={MAX_SHOWN * 6} />
+        <Visible text={text} lines max={MAX_ESCAPED} />
       </pre>
     </>
   );

@@ -135,14 +135,22 @@ function Scalar({ node }: { node: JsonNode }): JSX.Element {
       </span>
     );
   const content = node.value;
-  const isLong = fitting(content, CHARACTERS) < content.length;
+  const max = isWhole ? WHOLE_CHARACTERS : CHARACTERS;
+  const shown = fitting(content, max, isWhole);
+  const isCut = shown < content.length;
   return (
     <>
       <span class="json-string">
-        "<Visible text={content} lines={isWhole} max={isWhole ? WHOLE_CHARACTERS : CHARACTERS} />
-        {(!isLong || isWhole) && '"'}
+        "<Visible text={content} lines={isWhole} max={max} />
+        {!isCut && '"'}
       </span>
-      {isLong && !isWhole && (
+      {isCut && isWhole && (
+        <span class="json-count">
+          {' '}
+          the first {shown} of {content.length} characters
+        </span>
+      )}
+      {isCut && !isWhole && (
         <button type="button" tabIndex={-1} class="json-more" onClick={() => setWhole(true)}>
           {content.length} characters
         </button>

@@ -25,7 +25,7 @@ test.each(['\u0301', '\u0483', '\u102B', '\u20D0', '\uA9C0', '\u{1F3FB}'])(
   },
 );
 
-test.each(['\u1000\uAA60', '\u1000 ', 'a\uA98F', '\u{1F600}\u4E2D'])(
+test.each(['\u1000\uAA60', '\u1000 ', 'a\uA98F', '\u{1F600}\u4E2D', 'a\u0436', '\u03B1\u0436 '])(
   'a text in which the script changes very often (%j) is cut, and costs much',
   (piece) => {
     const text = piece.repeat(200_000 / piece.length);
@@ -41,6 +41,10 @@ test.each(['\u1000\uAA60', '\u1000 ', 'a\uA98F', '\u{1F600}\u4E2D'])(
 test.each([
   ['Chinese', '漢字、かな。한글', 100_000],
   ['Russian', 'Москва и Петербург ', 100_000],
+  ['Greek', 'Όλοι οι άνθρωποι ', 100_000],
+  ['Vietnamese', 'Tất cả mọi người sinh ra đều được tự do. ', 100_000],
+  ['English with typographic signs', 'It’s “quite” common — the author’s … → ≤ 5 € ', 100_000],
+  ['a tree of files', '│   ├── file.ts\n└── src\n', 100_000],
   ['Hindi', 'क्षत्रियों की शक्ति ', 25_000],
   ['Korean', '대한민국 국가 ', 19_000],
 ])('a long text in %s is shown', (_, text, least) => {
@@ -53,4 +57,9 @@ test('hidden characters are shown as escapes, and hide nothing that follows', ()
     const text = `Adds two numbers.${hidden} Then reads a file.`;
     expect(fitting(text, 10_000)).toBe(text.length);
   }
+});
+
+test('of a long text that is not Latin, less is shown', () => {
+  expect(fitting('a'.repeat(500_000), 512 * 1024, true)).toBe(500_000);
+  expect(fitting('a\u2019'.repeat(250_000), 512 * 1024, true)).toBe(100_000);
 });

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { JsonTree } from '../ui/json-tree.tsx';
-import { Visible } from '../ui/visible.tsx';
+import { fitting, Visible } from '../ui/visible.tsx';
 import { sizeText } from './format.ts';
 import { messageOf } from './related.ts';
 import type { RecordStore } from './record-store.ts';
@@ -25,6 +25,8 @@ export function MessageTab({ record, store }: { record: WireRecord; store: Recor
   if (missing > 0) return <p class="empty">{sizeText(missing)} of this message are no longer in memory.</p>;
   const isLarge = size > MAX_SHOWN;
   const text = isLarge ? store.head(message, HEAD) : store.text(message)!;
+  const isShownRaw = isRaw.value || isLarge;
+  const shown = isShownRaw ? fitting(text, MAX_SHOWN, true) : text.length;
   return (
     <>
       <div class="toolbar">
@@ -33,7 +35,7 @@ export function MessageTab({ record, store }: { record: WireRecord; store: Recor
             <button
               key={raw}
               type="button"
-              aria-pressed={(isLarge || isRaw.value) === raw}
+              aria-pressed={isShownRaw === raw}
               disabled={isLarge}
               onClick={() => {
                 isRaw.value = raw;
@@ -49,13 +51,18 @@ export function MessageTab({ record, store }: { record: WireRecord; store: Recor
           Save message
         </button>
       </div>
-      {isLarge && <p class="notice">Only the first {sizeText(HEAD)} are shown. Save the message to see all of it.</p>}
+      {(isLarge || shown < text.length) && (
+        <p class="notice">
+          Only the first {shown < text.length ? `${shown.toLocaleString('en')} characters` : sizeText(HEAD)} are shown.
+          Save the message to see all of it.
+        </p>
+      )}
       {message.note !== undefined && (
         <p class="notice warn">
           <Visible text={message.note} />
         </p>
       )}
-      {isRaw.value || isLarge ? (
+      {isShownRaw ? (
         <pre class="wire-raw" tabIndex={0}>
           <Visible text={text} lines max={MAX_SHOWN} />
         </pre>

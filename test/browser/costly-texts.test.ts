@@ -1,8 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { describeInBrowser } from './support/browser.ts';
+import { describeInBrowser, openPage } from './support/browser.ts';
 import { explore, tool } from './support/explore.ts';
 import type { Script } from './support/scripted-server.ts';
+import { WirePage } from './support/wire.ts';
+import { Capture } from '../../src/inspect/capture.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 
 /** Returns how many seconds of processor time the page has taken so far. */
@@ -77,6 +79,7 @@ describeInBrowser('texts that a browser needs long to lay out', (browser) => {
     ['marks', `\uA98F${'\uA9C0'.repeat(99)}`],
     ['scripts', '\u1000\uAA60'],
     ['words', '\u1000 \uAA60'],
+    ['alphabets', 'a\u0436 '],
   ])('descriptions, choices, instructions and a result full of %s do not keep the page busy', async (_, piece) => {
     const text = (length: number): string => piece.repeat(length / piece.length);
     const described = { instructions: text(100_000) };
@@ -100,6 +103,22 @@ describeInBrowser('texts that a browser needs long to lay out', (browser) => {
     await page.getByText('Instructions').waitFor();
     // It was more than three.
     expect((await seconds()) - before).toBeLessThan(1);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('a message that is cut says so', async () => {
+    const capture = new Capture();
+    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
+    const text = 'a\u0436 '.repeat(30_000);
+    tap.bytes('s>c', Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text } })}\n`));
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    const panel = await wire.open(wire.rows(), 'Message');
+    await panel.getByRole('button', { name: '90000 characters' }).click();
+    await panel.getByText(/the first 17\d{3} of 90000 characters/).waitFor();
+    expect(await panel.locator('.json-string').last().textContent()).toMatch(/[^"]$/);
+    await panel.getByRole('button', { name: 'Raw' }).click();
+    await panel.getByText(/^Only the first 17,\d{3} characters are shown\./).waitFor();
     expect(misdeeds).toEqual([]);
   });
 });
