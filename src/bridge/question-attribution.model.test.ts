@@ -38,10 +38,6 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     await call.ask();
   },
   immediate: (call) => call.ask(),
-  sometimes: async (call, random) => {
-    await sleep(random.between(0, 100));
-    if (random.next() < 0.3) await call.ask();
-  },
   twice: async (call, random) => {
     const second = sleep(random.between(0, 8)).then(() => call.ask());
     await Promise.allSettled([call.ask(), second]);

@@ -241,18 +241,13 @@ test('if each of two clients may have asked, both questions are refused, and the
   expect([three.given !== undefined, four.given]).toEqual([true, undefined]);
 });
 
-test('a question of a tool that seldom asks reaches its own client, or nobody', async () => {
+test('a call of a tool that never asked delays no question', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
-  await known(attribution, 'seldom', 'quiet');
-  const one = calling(attribution, 'seldom');
-  const two = calling(attribution, 'asking');
+  await known(attribution, 'quiet');
+  calling(attribution, 'quiet');
+  const one = calling(attribution, 'asking');
   await settled();
-  const refused = failure(attribution.question(never));
-  await vi.advanceTimersByTimeAsync(10_000);
-  expect(await refused).toMatchObject({ code: -32603 });
-  const whose = Promise.resolve(attribution.question(never));
-  two.finish();
-  expect(await whose).toBe(one.given);
+  expect(await attribution.question(never)).toBe(one.given);
 });
 
 test('a call of an unknown tool that runs for long may still ask', async () => {
@@ -725,20 +720,19 @@ test('a question is asked through the call of its client that can carry it, and 
   await listed;
 });
 
-test('if no call runs, a question may belong to each call that waits for an answer', async () => {
+test('if no running tool ever asked, the question may belong to a call that waits for an answer', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
-  const calls: ReturnType<typeof calling>[] = [];
-  for (const name of ['a', 'b']) {
-    calls.push(calling(attribution, name));
-    await settled();
-    void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
-    await vi.advanceTimersByTimeAsync(50);
-  }
-  const [one, two] = calls;
-  expect(attribution.message()).toBeUndefined();
+  await known(attribution, 'b');
+  const one = calling(attribution, 'a');
+  await settled();
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
+  await vi.advanceTimersByTimeAsync(50);
+  const two = calling(attribution, 'b');
+  await settled();
+  expect([two.given !== undefined, attribution.message()]).toEqual([true, undefined]);
   const whose = Promise.resolve(attribution.question(never));
-  two!.finish();
-  expect(await whose).toBe(one!.given);
+  two.finish();
+  expect(await whose).toBe(one.given);
 });
 
 test('a cancelled call keeps its turn for two seconds, and its questions reach nobody', async () => {
@@ -858,17 +852,12 @@ test('a call that is cancelled while its client answers delays a question for tw
   expect(await whose).toBe(two.given);
 });
 
-test('a cancelled call of a tool that never asked delays a question for two seconds at most', async () => {
+test('a cancelled call of a tool that never asked delays no question', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
-  await known(attribution, 'quiet', 'other');
+  await known(attribution, 'quiet');
   calling(attribution, 'quiet').cancel();
-  const one = calling(attribution, 'other');
+  const one = calling(attribution, 'a');
   await settled();
-  await vi.advanceTimersByTimeAsync(1999);
-  const refused = failure(attribution.question(never));
-  await vi.advanceTimersByTimeAsync(1);
-  // The cancelled call may have asked it.
-  expect(await refused).toMatchObject({ code: -32603 });
   expect(await attribution.question(never)).toBe(one.given);
 });
 
@@ -1076,17 +1065,17 @@ test.each([
 });
 
 // Each looked at all clients in one version, which took 0.4 to 0.7 seconds.
-test('questions are not compared with more clients than can be candidates', async () => {
+test('questions are not compared with the clients whose calls never ask', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'quiet');
   for (let n = 0; n < 10_000; n += 1) calling(attribution, 'quiet');
+  const one = calling(attribution, 'a');
   await settled();
-  const refused: Promise<unknown>[] = [];
   const milliseconds = processorTime(() => {
-    for (let n = 0; n < 2000; n += 1) refused.push(failure(attribution.question(never)));
+    for (let n = 0; n < 2000; n += 1) void attribution.question(never);
   });
   expect(milliseconds).toBeLessThan(200);
-  expect(await Promise.all(refused)).toHaveLength(2000);
+  expect(attribution.question(never)).toBe(one.given);
 });
 
 test('a cancellation is not compared with all calls in flight', async () => {

@@ -46,10 +46,10 @@ class Call {
   /** How many calls had begun with it. */
   number = 0;
   /**
-   * It runs and may ask, runs and cannot carry a question, waits for its client's answer, or was cancelled and may still ask. Undefined
-   * otherwise.
+   * It runs and may ask, runs and cannot carry a question, runs and never asks, waits for its client's answer, or was cancelled and may
+   * still ask. Undefined otherwise.
    */
-  state: 'running' | 'uncarrying' | 'waiting' | 'abandoned' | undefined;
+  state: 'running' | 'uncarrying' | 'quiet' | 'waiting' | 'abandoned' | undefined;
   /** The exchange that the server gets. Undefined for an abandoned call: its parameters may be large, and are no longer counted anywhere. */
   exchange: Exchange | undefined;
   /** Whether it was cancelled while it ran, so that questions that wait may be of this call. */
@@ -76,9 +76,12 @@ class Client {
   readonly running = new Newest<Call>();
   /** Lists and the like of a client without a session. A question that comes meanwhile goes out with another call. */
   readonly uncarrying = new Newest<Call>();
+  readonly quiet = new Newest<Call>();
   readonly waiting = new Newest<Call>();
   readonly abandoned = new Newest<Call>();
   readonly questions = new Set<OpenQuestion>();
+  /** How many calls had begun when one of its calls last asked, or may have asked. */
+  asked = 0;
   /** Fires when the last call has ended. Undefined before the first question. */
   over: AbortController | undefined;
 
@@ -88,18 +91,18 @@ class Client {
   }
 
   get size(): number {
-    return this.active + this.waiting.size;
+    return this.active + this.quiet.size + this.waiting.size;
   }
 
-  /** The calls that may ask now. If there are none, those that wait for an answer. */
+  /** The calls that may ask now. If there are none, all. */
   get candidates(): Call[] {
-    const sets = this.active > 0 ? [this.running, this.uncarrying, this.abandoned] : [this.waiting];
+    const sets = this.active > 0 ? [this.running, this.uncarrying, this.abandoned] : [this.quiet, this.waiting];
     return sets.flatMap((calls) => Array.from(calls.values()));
   }
 
-  /** The newest call through which the client can be asked: if possible, one that runs. */
+  /** The newest call through which the client can be asked: if possible, one that may ask now. */
   get newest(): Call | undefined {
-    return this.running.last ?? this.waiting.last;
+    return this.running.last ?? this.quiet.last ?? this.waiting.last;
   }
 
   /** The only call that may ask now. */
@@ -113,17 +116,17 @@ class Client {
  *
  * - A question waits until all calls that could have asked it belong to one client. After 10 seconds it is refused. So is one that
  *   comes while 100 others wait, or that any of more than 1,000 calls could have asked.
- * - All calls that run could have asked. If there are none, those that wait for an answer could have, once more. A cancelled call still
- *   can for 2 seconds, or until the server answers it.
+ * - Active calls could have asked: those that run, without those of quiet tools. If there are none, any call could have, for the first
+ *   time or once more. A cancelled call still can for 2 seconds, or until the server answers it.
  * - Calls of tools that ask take turns, so a question seldom waits. A turn ends with the call, or `BURST` after a question. With the
  *   answer, the call takes its turn again. So no call waits for the user of another one.
  * - If several calls of the client could have asked, none of them counts as waiting for the answer until only one is left. A question
  *   whose call the server names is of this call alone.
  * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
  *
- * Some cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; the server asks
- * for a call that it has answered, answers one without waiting for its answer, or asks for one that was cancelled while it waited. Such
- * a question can reach another client, whose call is active.
+ * Some cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; a quiet tool
+ * asks for the first time; the server asks for a call that it has answered, answers one without waiting for its answer, or asks for
+ * one that was cancelled while it waited. Such a question can reach another client, whose call is active.
  */
 export class QuestionAttribution implements Attribution {
   readonly shared = true;
@@ -131,9 +134,8 @@ export class QuestionAttribution implements Attribution {
   readonly #clients = new Map<object | string, Client>();
   /** Those of which a call may ask now. */
   readonly #active = new Set<Client>();
-  /** How many calls have begun, and how many of them had when the last question came. */
+  /** How many calls have begun. */
   #begun = 0;
-  #asked = 0;
   readonly #turns = new Turns<Call>();
   /** Questions that calls of several clients could have asked, with these calls. */
   readonly #held = new Map<Deferred<Exchange>, Map<Client, Set<Call>>>();
@@ -170,7 +172,7 @@ export class QuestionAttribution implements Attribution {
       call.number = this.#begun += 1;
       call.exchange = derive(origin, { ask: (...asked) => this.#ask(call, origin, asked) });
       this.#byExchange.set(call.exchange, call);
-      this.#move(call, canAsk(origin) ? 'running' : 'uncarrying');
+      this.#move(call, this.#turns.isQuiet(call) ? 'quiet' : canAsk(origin) ? 'running' : 'uncarrying');
       this.#tasks.add(origin.params['taskId'], call.key);
       const result = await service(call.exchange);
       this.#tasks.add(result['task']?.taskId, call.key);
@@ -178,7 +180,7 @@ export class QuestionAttribution implements Attribution {
       ended = result['isError'] !== true && !needsInput(result);
       return result;
     } finally {
-      if (ended && this.#asked < call.number) this.#turns.learnFree(call);
+      if (ended && call.client.asked < call.number) this.#turns.learnQuiet(call);
       if (call.state !== 'abandoned') this.#end(call);
     }
   }
@@ -208,12 +210,11 @@ export class QuestionAttribution implements Attribution {
     if (asked) return asked.newest!.exchange!;
     const task = relatedTask(params);
     if (task !== undefined) return this.#ofTask(task, signal, method, params);
-    this.#asked = this.#begun;
-    // If no call is active, any call that waits may have asked once more.
-    const clients = this.#active.size > 0 ? this.#active : this.#clients;
-    if (clients.size > 1) return this.#hold(signal, clients);
-    const [only] = clients.values();
-    const exchange = only && this.#askThrough(only);
+    // If no call is active, any call may have asked, for the first time or once more.
+    const clients = [...(this.#active.size > 0 ? this.#active : this.#clients.values())];
+    for (const client of clients) client.asked = this.#begun;
+    if (clients.length > 1) return this.#hold(signal, clients);
+    const exchange = clients[0] && this.#askThrough(clients[0]);
     return exchange ?? Promise.reject(refusal(NO_ASKER));
   }
 
@@ -228,6 +229,7 @@ export class QuestionAttribution implements Attribution {
 
   cancelled(exchange: Exchange): (() => void) | undefined {
     const call = this.#byExchange.get(exchange);
+    if (call?.state === 'quiet') this.#end(call);
     if (!call?.state) return undefined;
     clearTimeout(call.timer);
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
@@ -327,23 +329,25 @@ export class QuestionAttribution implements Attribution {
     }
   }
 
-  /** The exchange through which a client is asked. Any of its calls that may ask has asked. */
+  /** The exchange through which a client is asked. Any of its calls that may ask has asked, or if there are none, any call. */
   #askThrough(client: Client): Exchange | undefined {
+    for (const call of client.active === 0 ? [...client.quiet.values()] : []) {
+      this.#turns.forgetQuiet(call);
+      this.#move(call, 'running');
+    }
     if (client.only) this.#turns.learnAsks(client.only);
     return client.newest?.exchange;
   }
 
-  async #hold(signal: AbortSignal, clients: ReadonlySet<Client> | ReadonlyMap<unknown, Client>): Promise<Exchange> {
-    // Each client has a call, so no more than 1,000 are looked at.
-    if (this.#held.size >= MAX_HELD || clients.size > MAX_CANDIDATES) throw refusal();
-    const all = [...clients.values()];
-    if (all.reduce((sum, client) => sum + (client.active || client.size), 0) > MAX_CANDIDATES) throw refusal();
-    const candidates = new Map(all.map((client) => [client, new Set(client.candidates)]));
+  async #hold(signal: AbortSignal, clients: readonly Client[]): Promise<Exchange> {
+    const calls = clients.reduce((sum, client) => sum + (client.active || client.size), 0);
+    if (this.#held.size >= MAX_HELD || calls > MAX_CANDIDATES) throw refusal();
+    const candidates = new Map(clients.map((client) => [client, new Set(client.candidates)]));
     const question = new Deferred<Exchange>();
     this.#held.set(question, candidates);
     const timeoutError = (): RpcError => {
       const unknown = Array.from(candidates.values(), (each) => [...each]).flat();
-      for (const call of unknown) this.#turns.forgetFree(call);
+      for (const call of unknown) this.#turns.forgetQuiet(call);
       return refusal();
     };
     try {

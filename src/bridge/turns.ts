@@ -16,9 +16,10 @@ const BEGIN_TOGETHER = 100;
 
 /**
  * What is known of a tool or another kind of request, and how many milliseconds a turn of its calls may last. It `asks`: a call has asked.
- * It is `free` and needs no turn: a call has ended without a question or has run for two seconds, and none has asked.
+ * It is `quiet`: a call has ended without a question, and none has asked. It is `slow`: a call has run for two seconds, and none has ended
+ * yet. Quiet and slow ones need no turn.
  */
-const TURNS = { asks: Infinity, free: 0, unknown: LONG };
+const TURNS = { asks: Infinity, quiet: 0, slow: 0, unknown: LONG };
 type Kind = keyof typeof TURNS;
 
 /** A call that may need a turn. */
@@ -58,18 +59,22 @@ export class Turns<Call extends Named> {
     return this.#holder;
   }
 
+  isQuiet(call: Call): boolean {
+    return this.#kindOf(call) === 'quiet';
+  }
+
   /** The call has asked. */
   learnAsks({ name }: Call): void {
     this.#kinds.add(name, 'asks');
   }
 
-  /** The call has ended or runs for long, and has not asked. */
-  learnFree(call: Call): void {
-    if (this.#kindOf(call) !== 'asks') this.#kinds.add(call.name, 'free');
+  /** The call has ended, and has not asked. */
+  learnQuiet(call: Call): void {
+    if (this.#kindOf(call) !== 'asks') this.#kinds.add(call.name, 'quiet');
   }
 
   /** The call may have asked. */
-  forgetFree(call: Call): void {
+  forgetQuiet(call: Call): void {
     if (this.#kindOf(call) !== 'asks') this.#kinds.take(call.name);
   }
 
@@ -116,7 +121,7 @@ export class Turns<Call extends Named> {
   }
 
   #kindOf({ name }: Call): Kind {
-    return name === undefined ? 'free' : (this.#kinds.get(name) ?? 'unknown');
+    return name === undefined ? 'slow' : (this.#kinds.get(name) ?? 'unknown');
   }
 
   #limitOf(call: Call): number {
@@ -148,7 +153,7 @@ export class Turns<Call extends Named> {
   };
 
   readonly #tooLong = (call: Call): void => {
-    if (this.#kindOf(call) === 'unknown') this.learnFree(call);
+    if (this.#kindOf(call) === 'unknown') this.#kinds.add(call.name, 'slow');
     this.end(call);
   };
 }
