@@ -1,3 +1,4 @@
+import { peerUrl } from '../../base/peer-url.ts';
 import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
 import { without } from '../../jsonrpc/shape.ts';
 import { checkExpression } from '../../schema/pattern.ts';
@@ -370,8 +371,8 @@ class Compilation {
 
 /** The URL of an `$id` or a reference. Also of relative ones: they only need to be comparable. */
 function urlOf(reference: unknown, base = 'schema:///'): string | undefined {
-  if (typeof reference !== 'string' || !URL.canParse(reference, base)) return undefined;
-  const url = new URL(reference, base);
+  const url = typeof reference === 'string' ? peerUrl(reference, base) : undefined;
+  if (!url) return undefined;
   url.hash = '';
   return url.href;
 }
