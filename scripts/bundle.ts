@@ -53,9 +53,9 @@ await write(
   {
     codeSplitting: {
       groups: [
-        { name: 'core', test: (id) => CORE.test(path.relative('.', id).replaceAll('\\', '/')) },
+        { name: 'core', test: (id) => CORE.test(sourceOf(id)) },
         // A fleet checks patterns, too. Otherwise they would be a file of their own for each server.
-        { name: 'json-schema', test: /[/\\]src[/\\]schema[/\\](json-schema|pattern)/ },
+        { name: 'json-schema', test: (id) => /^src\/schema\/(json-schema|pattern)/.test(sourceOf(id)) },
       ],
     },
   },
@@ -105,4 +105,9 @@ async function write(
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (/\.js(\.map)?$/.test(file) && !kept.has(file)) rmSync(path.join(folder, file));
   }
+}
+
+/** The path of a module from the root of the repository, with slashes. */
+function sourceOf(id: string): string {
+  return path.relative('.', id).replaceAll('\\', '/');
 }

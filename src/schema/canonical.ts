@@ -34,9 +34,9 @@ const double = new Float64Array(1);
 const units = new Uint16Array(double.buffer);
 
 /**
- * A text that only this number has: the digits of a small whole number, or five characters. V8 hashes numbers, and texts of whole numbers, without a seed. An
- * attacker could choose many with one hash, which would be compared one by one. The decimal digits of a number can take
- * 2 µs, which is as long as 50 steps.
+ * A text that only this number has: the digits of a small whole number, or five characters. V8 hashes numbers, and texts of
+ * whole numbers, without a seed. An attacker could choose many with one hash, which would be compared one by one. The decimal
+ * digits of a number can take 2 µs, which is as long as 50 steps.
  */
 function textOf(value: number): string {
   // Most numbers are small, and these are written at once. −0 and 0 are equal.

@@ -30,41 +30,38 @@ const annotations = record({
 });
 const ofSchema = { properties: dictionary(schema), required: listOf(text) };
 
-/** The shape of an entry. Those of a page share one, because the checks of their output schemas share a limit. */
-const ENTRIES: Readonly<Record<string, () => Shape>> = {
-  tools: () =>
-    record(
-      {
-        ...shared,
-        inputSchema: record({ ...ofSchema, type: oneOf('object') }, ['type']),
-        outputSchema: compilable(record(ofSchema)),
-        annotations: record({
-          ...{ title: text, readOnlyHint: flag, destructiveHint: flag, idempotentHint: flag, openWorldHint: flag },
-        }),
-        execution: record({ taskSupport: oneOf('required', 'optional', 'forbidden') }),
-      },
-      ['name', 'inputSchema'],
-    ),
-  prompts: () =>
-    record(
-      {
-        ...shared,
-        arguments: listOf(record({ name: text, title: text, description: text, required: flag }, ['name'])),
-      },
-      ['name'],
-    ),
-  resources: () => record({ ...shared, uri: text, mimeType: text, size: number, annotations }, ['uri', 'name']),
-  resourceTemplates: () =>
-    record({ ...shared, uriTemplate: text, mimeType: text, annotations }, ['uriTemplate', 'name']),
-  tasks: () =>
-    record(
-      {
-        ...{ taskId: text, createdAt: text, lastUpdatedAt: text, statusMessage: text, pollInterval: number },
-        status: oneOf('working', 'input_required', 'completed', 'failed', 'cancelled'),
-        ttl: simple('a number or null', (value) => typeof value === 'number' || value === null),
-      },
-      ['taskId', 'status', 'ttl', 'createdAt', 'lastUpdatedAt'],
-    ),
+/** The shape of the tools on one page: the checks of their output schemas share a limit. */
+function toolsOfPage(): Shape {
+  return record(
+    {
+      ...shared,
+      inputSchema: record({ ...ofSchema, type: oneOf('object') }, ['type']),
+      outputSchema: compilable(record(ofSchema)),
+      annotations: record({
+        ...{ title: text, readOnlyHint: flag, destructiveHint: flag, idempotentHint: flag, openWorldHint: flag },
+      }),
+      execution: record({ taskSupport: oneOf('required', 'optional', 'forbidden') }),
+    },
+    ['name', 'inputSchema'],
+  );
+}
+
+/** The shapes of entries, except tools. */
+const ENTRIES: Readonly<Record<string, Shape>> = {
+  prompts: record(
+    { ...shared, arguments: listOf(record({ name: text, title: text, description: text, required: flag }, ['name'])) },
+    ['name'],
+  ),
+  resources: record({ ...shared, uri: text, mimeType: text, size: number, annotations }, ['uri', 'name']),
+  resourceTemplates: record({ ...shared, uriTemplate: text, mimeType: text, annotations }, ['uriTemplate', 'name']),
+  tasks: record(
+    {
+      ...{ taskId: text, createdAt: text, lastUpdatedAt: text, statusMessage: text, pollInterval: number },
+      status: oneOf('working', 'input_required', 'completed', 'failed', 'cancelled'),
+      ttl: simple('a number or null', (value) => typeof value === 'number' || value === null),
+    },
+    ['taskId', 'status', 'ttl', 'createdAt', 'lastUpdatedAt'],
+  ),
 };
 
 const CAPABILITIES = record({
@@ -95,7 +92,7 @@ export async function validEntries(
   entries: readonly JsonObject[],
   warn: (what: string, kind: string) => void,
 ): Promise<JsonObject[]> {
-  const shape = ENTRIES[kind.key]!();
+  const shape = ENTRIES[kind.key] ?? toolsOfPage();
   const valid: JsonObject[] = [];
   let [malformed, partly]: (string | undefined)[] = [];
   await inTurns(entries, (entry) => {
