@@ -86,6 +86,7 @@ const hasMoreLongNumbers = (text: string, than: number): boolean =>
 test.each([
   ...['1e30', '[1e+30,1E-99,true,false]', '"1e300"', '{"e300":"\\"1e300"}', '[1e30,300]', '[1.5e+000,1E-00012]'],
   ...['-0.12345678901234567e-99', '9'.repeat(32), `-${'9'.repeat(32)}`, '[1234,12,1e-1234'.slice(0, 12)],
+  `[1${' '.repeat(40)}]`,
 ])('%s has no long numbers', (text) => {
   expect(hasMoreLongNumbers(text, 0)).toBe(false);
 });

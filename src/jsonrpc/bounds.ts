@@ -80,6 +80,7 @@ function isOfNumber(code: number): boolean {
 /** Whether an exponent has three digits or more. Zeros before them do not count: some programs write `1.5e+000`. */
 function hasThreeDigits(text: string, start: number, end: number): boolean {
   let at = start;
+  // Stryker disable next-line EqualityOperator: at the end, no digits are left either way
   while (at < end && !(text.charCodeAt(at) > ZERO)) at += 1;
   return end - at > 2;
 }
