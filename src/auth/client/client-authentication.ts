@@ -65,15 +65,28 @@ export async function clientAuthentication(client: Identity, server: Authorizati
   return oauth.PrivateKeyJwt(keyId === undefined ? key : { key, kid: keyId });
 }
 
+function basic(secret: string): ClientAuth {
+  return (_server, { client_id: id }, _body, headers) => {
+    headers.set('authorization', `Basic ${basicCredentials(id, secret)}`);
+  };
+}
+
 /**
  * RFC 6749, section 2.3.1: both parts are form-encoded. Only the characters that require it are encoded. `oauth4webapi`
  * also encodes dashes, and many servers compare without decoding.
  */
-function basic(secret: string): ClientAuth {
+function basicCredentials(id: string, secret: string): string {
   const encoded = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
-  return (_server, { client_id: id }, _body, headers) => {
-    headers.set('authorization', `Basic ${btoa(`${encoded(id)}:${encoded(secret)}`)}`);
-  };
+  return btoa(`${encoded(id)}:${encoded(secret)}`);
+}
+
+/** What no error may show: the secret of a client, also in the form of `client_secret_basic`, and its private key. */
+export function secretsOfClient({ clientId, clientSecret, privateKey }: Identity): string[] {
+  const key = privateKey?.key;
+  return [
+    ...(clientSecret === undefined ? [] : [clientSecret, basicCredentials(clientId, clientSecret)]),
+    ...(typeof key === 'string' ? [key] : []),
+  ];
 }
 
 async function importKey({ key, algorithm }: ClientKey): Promise<CryptoKey> {

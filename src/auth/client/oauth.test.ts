@@ -1154,6 +1154,19 @@ describe('secrets', () => {
     }
   });
 
+  test('are not in an error of a token endpoint that repeats the header of client_secret_basic', async () => {
+    const world = new OAuthWorld();
+    const credentials = btoa('app:the-client-secret');
+    world.ontoken = ({ headers: { authorization = '' } }) => ({
+      status: 400,
+      body: { error: 'invalid_client', error_description: `${authorization}, which is ${authorization.slice(6)}` },
+    });
+    const error = await send(world.authorizer({ client: CLIENT })).catch((thrown: unknown) => thrown);
+    expect(world.asked.at(-1)!.headers['authorization']).toBe(`Basic ${credentials}`);
+    expect(error).toMatchObject({ code: 'token', error: 'invalid_client' });
+    expect(shown(error)).not.toContain(credentials);
+  });
+
   test('are not in an error caused by a broken connection', async () => {
     const world = new OAuthWorld();
     const fetch = ((url: string, init: RequestInit) =>

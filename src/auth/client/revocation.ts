@@ -1,5 +1,5 @@
 import type { AuthorizationServer, Client } from 'oauth4webapi';
-import { clientAuthentication, type Identity } from './client-authentication.ts';
+import { clientAuthentication, secretsOfClient, type Identity } from './client-authentication.ts';
 import { authorizationServer } from './discovery.ts';
 import { GuardedHttp, type GuardedHttpOptions } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -55,7 +55,8 @@ export async function revokeAt(
       await oauth.processRevocationResponse(await oauth.revocationRequest(metadata, as, authentication, token, sent));
     } catch (error) {
       // What one is refused for may name the other, which may still be valid.
-      const secrets = [accessToken, refreshToken ?? '', client.clientSecret ?? ''].filter((secret) => secret !== '');
+      const tokens = [accessToken, refreshToken].filter((secret) => secret !== undefined);
+      const secrets = [...secretsOfClient(client), ...tokens];
       throw withoutSecrets(error, `${issuer}, asked to revoke the ${kind} token,`, secrets);
     }
   };

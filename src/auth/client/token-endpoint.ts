@@ -1,6 +1,6 @@
 import type { AuthorizationServer, Client, TokenEndpointResponse } from 'oauth4webapi';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { clientAuthentication, type Identity } from './client-authentication.ts';
+import { clientAuthentication, secretsOfClient, type Identity } from './client-authentication.ts';
 import type { DpopKey } from './dpop.ts';
 import type { GuardedHttp } from './guarded-http.ts';
 import { OAuthError, oneLine, refused } from './oauth-error.ts';
@@ -143,9 +143,9 @@ function issuedFrom(body: TokenEndpointResponse, before: number): Issued {
   };
 }
 
-function secretsOf({ clientSecret, privateKey }: Identity, parameters: Readonly<Record<string, string>>): string[] {
-  const key = typeof privateKey?.key === 'string' ? privateKey.key : undefined;
-  return [clientSecret, key, ...SECRETS.map((name) => parameters[name])].filter((secret) => secret !== undefined);
+function secretsOf(client: Identity, parameters: Readonly<Record<string, string>>): string[] {
+  const sent = SECRETS.map((name) => parameters[name]).filter((secret) => secret !== undefined);
+  return [...secretsOfClient(client), ...sent];
 }
 
 /**

@@ -3,6 +3,7 @@ import { waitFor } from '../../base/wait.ts';
 import { isStrings } from '../../jsonrpc/message.ts';
 import { parameterIn } from '../../transport/http/client/www-authenticate.ts';
 import { authorizationRequest, codeIn } from '../client/authorization-code.ts';
+import { secretsOfClient } from '../client/client-authentication.ts';
 import { knownClient, register } from '../client/registration.ts';
 import { scopesIn, selectScopes } from '../client/scopes.ts';
 import { withParameters } from '../urls.ts';
@@ -31,7 +32,7 @@ export async function findClient(walk: Walk): Promise<StepEnd> {
   }
   if (server.registration_endpoint !== undefined) facts.registeredBy = 'dynamic';
   const client = await register(options, server, redirectUri, http, signal);
-  if (client.clientSecret !== undefined) walk.secrets.add(client.clientSecret);
+  for (const secret of secretsOfClient(client)) walk.secrets.add(secret);
   facts.client = client;
   return done(`The authorization server has registered the client as ${client.clientId}.`);
 }

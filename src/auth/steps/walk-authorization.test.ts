@@ -299,6 +299,28 @@ test('a token in a response of any form is masked', async () => {
   expect(JSON.stringify(steps)).not.toContain('eyJ');
 });
 
+test.each(['by hand', 'dynamically'])('credentials of a client registered %s are masked', async (how) => {
+  const client = { clientId: 'by-hand', clientSecret: 'the-secret-of-the-client' };
+  const [id, secret] = how === 'by hand' ? Object.values(client) : ['dynamic', 'the-registered-secret'];
+  const credentials = btoa(`${id}:${secret}`);
+  const { steps } = await walk({
+    ...(how === 'by hand' && { client }),
+    faults: {
+      serverMetadata: (right) => ({ ...right, token_endpoint_auth_methods_supported: ['client_secret_basic'] }),
+      register: () => ({
+        status: 201,
+        body: { client_id: id, client_secret: secret, token_endpoint_auth_method: 'client_secret_basic' },
+      }),
+      // It repeats what it has received.
+      token: () => ({ status: 401, body: { error: 'invalid_client', error_description: `Basic ${credentials}` } }),
+    },
+  });
+  const sent = steps.at(-1)!.exchanges.at(-1)!;
+  expect(sent.headers['authorization']).toMatch(/^Basic /);
+  expect(sent.response!.body).toContain('Basic [redacted]');
+  expect(JSON.stringify(steps)).not.toContain(credentials);
+});
+
 test('an address in a private network is not asked', async () => {
   const { steps } = await walk({
     faults: { resourceMetadata: (right) => ({ ...right, authorization_servers: ['https://192.168.0.1'] }) },

@@ -3,6 +3,7 @@ import { fetchHttp } from '../../transport/http/client/fetch-http.ts';
 import type { HttpSend } from '../../transport/http/client/http.ts';
 import { pooledHttp } from '../../transport/http/client/pooled-http.ts';
 import type { PreparedRequest } from '../client/authorization-code.ts';
+import { secretsOfClient } from '../client/client-authentication.ts';
 import { canonical } from '../client/discovery.ts';
 import type { DpopKey } from '../client/dpop.ts';
 import { GuardedHttp, type WatchedHttpOptions } from '../client/guarded-http.ts';
@@ -99,7 +100,11 @@ export class Walk {
     this.http = new GuardedHttp({ ...options, server: endpoint }, this.log.observe);
     this.send = this.log.observe(fetch ? fetchHttp(fetch) : pooledHttp({ proxy, wiretap }));
     this.redirect = observedRedirect(login, (answer) => this.#onanswer?.(answer));
-    const given = [...Object.values(headers), ...endpoint.searchParams.values(), client?.clientSecret];
+    const given = [
+      ...Object.values(headers),
+      ...endpoint.searchParams.values(),
+      ...(client ? secretsOfClient(client) : []),
+    ];
     for (const value of given) if (value) this.secrets.add(value);
   }
 
