@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestIssuer } from '../../test/support/issuer.ts';
 import type { HttpCall } from '../transport/http/server/call.ts';
 import { jwtVerifier, type JwtVerifierOptions } from './jwt.ts';
@@ -164,6 +164,20 @@ describe('if the issuer is unreachable when its keys expire', () => {
     vi.advanceTimersByTime(1);
     await expect(check(verify, token)).rejects.toThrow('status 503');
     expect(errors).toHaveLength(3);
+  });
+
+  test('without onerror, the report has no control characters of the issuer', async () => {
+    const report = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => report.mockRestore());
+    let answer = (url: string): Promise<Response> => fetch(url);
+    const verify = verifier({ fetch: (url) => answer(url as string) });
+    const token = await lasting();
+    await check(verify, token);
+    answer = () => Promise.resolve(new Response('\u001b]0;title\u0007'));
+    later(601);
+    expect(await check(verify, token)).toBeDefined();
+    expect(report).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(String.raw`\u001b]0;title\u0007`));
+    expect(report.mock.calls.flat().join()).not.toContain('\u001b');
   });
 
   test('callers wait only for the first attempt that fails', async () => {

@@ -1,4 +1,5 @@
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
+import { printableMessage } from '../base/printable.ts';
 import { isPrincipal } from '../base/principal.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { IssuerKeys } from './issuer-keys.ts';
@@ -58,7 +59,7 @@ export interface JwtVerifierOptions extends JwtIssuer {
  */
 export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const { issuer, audience, jwksUri, jwks, requireType = false, clockTolerance = 5 } = options;
-  const { algorithms = [...ASYMMETRIC], fetch = globalThis.fetch, onerror = console.error } = options;
+  const { algorithms = [...ASYMMETRIC], fetch = globalThis.fetch, onerror = writeError } = options;
   identifierUrl(issuer, 'issuer');
   if (jwksUri !== undefined) secureUrl(jwksUri, 'jwksUri');
   if (audience.length === 0)
@@ -81,6 +82,11 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     keys ??= createLocalJWKSet(jwks!);
     return authInfoOf(await verified(token, keys, rules, requireType), issuer);
   };
+}
+
+/** The message may quote the issuer. */
+function writeError({ message }: Error): void {
+  console.error(printableMessage(message));
 }
 
 /** @throws RangeError */
