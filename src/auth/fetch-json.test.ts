@@ -75,6 +75,16 @@ test('reading stops if a document is too large', async () => {
   await over;
 });
 
+test.each<[string, (count: number) => string]>([
+  ['objects', (count) => `{"keys":[${Array(count).fill('{}').join()}]}`],
+  ['members', (count) => `{${Array.from({ length: count }, (_, at) => `"k${at}":0`).join()}}`],
+])('a document with very many %s is refused', async (_what, document) => {
+  const fetched = (count: number) =>
+    fetchJson(() => Promise.resolve(new Response(document(count))), new URL('https://issuer.example/keys'));
+  expect(await fetched(24_990)).toEqual(JSON.parse(document(24_990)));
+  await expect(fetched(25_000)).rejects.toThrow(/keys: the response has more than 50000 keys and values$/);
+});
+
 test('a response has five seconds to arrive', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout');
   onTestFinished(() => timeout.mockRestore());
