@@ -129,6 +129,30 @@ describe('install', () => {
     expect(stdout).not.toContain('s3cret');
   });
 
+  test('shows no secrets within the arguments and in the logins of other servers', () => {
+    const args = [
+      'run',
+      '-e',
+      'API_TOKEN=s3cret-1',
+      '-e',
+      'OTHER_TOKEN=${OTHER_TOKEN}',
+      '--header=X-Api-Key: s3cret-2',
+    ];
+    const servers = {
+      old: { command: 'docker', args },
+      remote: { url, oauth: { clientId: 'app-1', clientSecret: 's3cret-3' } },
+    };
+    // In one line, an entry is shown as a whole.
+    const lines = Object.entries(servers).map(([name, entry]) => `    "${name}": ${JSON.stringify(entry)}`);
+    write('.cursor/mcp.json', `{\n  "mcpServers": {\n${lines.join(',\n')}\n  }\n}\n`);
+    const { stdout } = run('install', 'cursor', 'https://new.example/mcp', '--dry-run');
+    expect(stdout).toContain(
+      '"-e","API_TOKEN=[redacted]","-e","OTHER_TOKEN=${OTHER_TOKEN}","--header=X-Api-Key: [redacted]"',
+    );
+    expect(stdout).toContain('"oauth":{"clientId":"app-1","clientSecret":"[redacted]"}');
+    expect(stdout).not.toContain('s3cret');
+  });
+
   test('shows no secrets next to the servers', () => {
     write('.claude.json', '{\n  "primaryApiKey": "s3\\"cret",\n  "theme": "dark",\n  "mcpServers": {}\n}\n');
     expect(run('install', 'claude-code', url, '--dry-run').stdout).toContain(

@@ -19,7 +19,7 @@ export function hideSecrets(servers: JsonObject, others: readonly string[] = [])
     .filter((value) => value !== '')
     .map((value) => JSON.stringify(value));
   const secrets = [...values, ...args.map(([, secret]) => secret)].flatMap(secretsIn);
-  const scrub = scrubber([...secrets, ...entries.flatMap(secretsOfUrls), ...others]);
+  const scrub = scrubber([...secrets, ...entries.flatMap(otherSecrets), ...others]);
   scrubWith((text) => scrub(quoted.reduce((clean, value) => clean.replaceAll(value, '"[redacted]"'), text)));
 }
 
@@ -44,11 +44,20 @@ function secretArguments({ args }: JsonObject): [arg: string, secret: string][] 
   });
 }
 
-/** A bridge has its URL in its arguments. */
-function secretsOfUrls({ url, serverUrl, httpUrl, args }: JsonObject): string[] {
-  return [url, serverUrl, httpUrl, ...(isStrings(args) ? args : [])].flatMap((each) =>
+/** Secrets within arguments, such as `-e TOKEN=…`, and those of URLs and logins. A bridge has its URL in its arguments. */
+function otherSecrets({ url, serverUrl, httpUrl, args, oauth }: JsonObject): string[] {
+  const words = isStrings(args) ? args : [];
+  const within = secretsOf({ kind: 'command', env: {}, args: words }).filter((secret) => secret.search(VARIABLE) < 0);
+  const ofUrls = [url, serverUrl, httpUrl, ...words].flatMap((each) =>
     typeof each === 'string' && isPeerUrl(each) ? secretsOf({ kind: 'url', url: each, headers: {} }) : [],
   );
+  return [
+    ...within,
+    ...ofUrls,
+    ...Object.entries(textsIn(oauth))
+      .filter(isSecret)
+      .map(([, value]) => value),
+  ];
 }
 
 function textsIn(value: unknown): Record<string, string> {
