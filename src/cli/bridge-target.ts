@@ -7,9 +7,10 @@ import type { CleanLog } from '../operate/logs.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
+import { hideCredentials } from './output-secrets.ts';
 import { withoutRepeatedStarts } from './repeated-starts.ts';
 import { relayed } from './screen.ts';
-import { secretsIn, secretsOf } from './secrets.ts';
+import { secretsOf } from './secrets.ts';
 import { saySilence, type SilenceOptions } from './silence.ts';
 import { stderrRelay } from './stderr-relay.ts';
 import { childEnv, hasCredentials, type Target } from './target.ts';
@@ -117,17 +118,7 @@ async function authorizerFor(
     print: (line: string) => log.write('warn', line),
     address: (line: string, address: URL) => log.address('warn', line, address),
   };
-  const authorizer = loginFor(server, printer, login, attended);
-  return {
-    get loginActiveUntil() {
-      return authorizer.loginActiveUntil;
-    },
-    headers: async (request, signal) => {
-      const given = await authorizer.headers(request, signal);
-      // The server may repeat it in an error message.
-      log.hide(`login ${server.url}`, secretsIn(given['authorization'] ?? ''));
-      return given;
-    },
-    refused: (request, reply, signal) => authorizer.refused(request, reply, signal),
-  };
+  return hideCredentials(loginFor(server, printer, login, attended), (secrets) =>
+    log.hide(`login ${server.url}`, secrets),
+  );
 }

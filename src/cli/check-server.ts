@@ -1,4 +1,3 @@
-import { scrubber, secretScrubber } from '../auth/scrub.ts';
 import type { UrlServer } from '../bridge/config/config.ts';
 import { check } from '../check/check.ts';
 import type { GivenAnswers } from '../check/questions.ts';
@@ -11,7 +10,8 @@ import { ReportBuilder, type CheckReport } from './check/check-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { loginFor } from './login.ts';
-import { printStatus, scrubWith } from './print-status.ts';
+import { OutputSecrets } from './output-secrets.ts';
+import { printStatus } from './print-status.ts';
 import { readCall } from './read-call.ts';
 import { record } from './recording.ts';
 import { rootsOf } from './roots.ts';
@@ -32,16 +32,13 @@ export async function checkServer(
   if (rest.length > 0) throw Failure.usage(`check takes only a target, and not ${JSON.stringify(rest[0])}`);
   const calls = await Promise.all(flags.call.map(readCall));
   const answers = await givenAnswers(flags);
-  const secrets = secretsOf(target);
-  scrubWith(scrubber(secrets));
-  // What follows `Bearer` stays in the report, because rules judge challenges.
-  const clean = secretScrubber(secrets);
+  const secrets = new OutputSecrets(secretsOf(target));
   await untilDone(async ({ signal, terminal, reached }) => {
     const capture = new Capture();
     const name = nameInReport(target);
     if (flags.record !== undefined) await record(capture, flags.record, name);
     let wasReached = false;
-    const result = await check(checkedServer(target, flags, terminal), capture, {
+    const result = await check(checkedServer(target, flags, secrets, terminal), capture, {
       calls,
       answers,
       patience: flags.timeout,
@@ -53,6 +50,7 @@ export async function checkServer(
         reached();
       },
     });
+    const { clean } = secrets;
     const builder = new ReportBuilder(name, result.rules);
     for (const finding of result.findings) builder.add({ ...finding, seen: clean(finding.seen) });
     const skipped = new Map(Array.from(result.skipped, ([rule, why]) => [rule, clean(why)]));
@@ -79,17 +77,28 @@ function nameInReport(target: Target): string {
   return target.kind === 'command' ? serverTitle(target, target.cwd ?? process.cwd()) : addressOf(target);
 }
 
-function checkedServer(target: Target, { login }: CheckFlags, terminal: Terminal): CheckedServer {
+function checkedServer(
+  target: Target,
+  { login }: CheckFlags,
+  secrets: OutputSecrets,
+  terminal: Terminal,
+): CheckedServer {
   if (target.kind === 'command') {
     const { command, args, cwd } = target;
     return { kind: 'command', target: { command, args, cwd, env: childEnv(target), watchdog: true } };
   }
   const { url, headers, transport } = target;
-  const authorizer = authorizerFor(target, login, terminal);
+  const authorizer = authorizerFor(target, login, secrets, terminal);
   return { kind: 'url', url: new URL(url), headers, transport, authorizer };
 }
 
 /** Gets tokens for a server at a URL. Undefined if the user has given the credentials. */
-export function authorizerFor(target: UrlServer, login: boolean, terminal: Terminal): Authorizer | undefined {
-  return hasCredentials(target) ? undefined : loginFor(target, terminal.loginPrinter(), login, terminal.watched);
+export function authorizerFor(
+  target: UrlServer,
+  login: boolean,
+  secrets: OutputSecrets,
+  terminal: Terminal,
+): Authorizer | undefined {
+  if (hasCredentials(target)) return undefined;
+  return secrets.hiding(loginFor(target, terminal.loginPrinter(), login, terminal.watched));
 }

@@ -1,5 +1,4 @@
 import { basename } from 'node:path';
-import { scrubber, secretScrubber } from '../auth/scrub.ts';
 import { isSelected } from '../bridge/fleet/selection.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
@@ -11,7 +10,7 @@ import { authorizerFor } from './check-server.ts';
 import { writeComparison } from './compare.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { keepInputs } from './keep-input.ts';
-import { scrubWith } from './print-status.ts';
+import { OutputSecrets } from './output-secrets.ts';
 import { recordedSession } from './recorded-session.ts';
 import { record } from './recording.ts';
 import type { ReplayFlags } from './replay-options.ts';
@@ -31,15 +30,13 @@ export async function replay(words: SplitWords, flags: ReplayFlags): Promise<voi
     throw Failure.usage(`replay takes only a target and a recording, and not ${JSON.stringify(other)}`);
   await keepInputs(flags, file);
   const { calls, notes } = await recordedSession(file);
-  const secrets = secretsOf(target);
-  scrubWith(scrubber(secrets));
-  const clean = secretScrubber(secrets);
+  const secrets = new OutputSecrets(secretsOf(target));
   const { call: only, ignore, revision, timeout } = flags;
   await untilDone(async ({ signal, terminal, reached }) => {
     const capture = new Capture();
     const name = nameOf(target);
     if (flags.record !== undefined) await record(capture, flags.record, name);
-    const connected = connectorTo(target, flags.login, terminal);
+    const connected = connectorTo(target, flags.login, secrets, terminal);
     const result = await replaySession(calls, {
       ...{ ignore, revision, timeout, signal, capture },
       mayCall: (tool) => isSelected({ only }, tool),
@@ -49,6 +46,7 @@ export async function replay(words: SplitWords, flags: ReplayFlags): Promise<voi
         return client;
       },
     });
+    const { clean } = secrets;
     // The names of tools and all values come from a server, which may repeat a secret. A report is often kept.
     const [requests, notRepeated] = changeTexts([result.requests, result.notRepeated], clean) as [
       typeof result.requests,
@@ -61,7 +59,12 @@ export async function replay(words: SplitWords, flags: ReplayFlags): Promise<voi
 }
 
 /** Makes a function that connects to a target, as often as it is called. */
-function connectorTo(target: Target, login: boolean, terminal: Terminal): (options: ClientOptions) => Promise<Client> {
+function connectorTo(
+  target: Target,
+  login: boolean,
+  secrets: OutputSecrets,
+  terminal: Terminal,
+): (options: ClientOptions) => Promise<Client> {
   if (target.kind === 'command') {
     const { command, args, cwd } = target;
     const name = nameOf(target);
@@ -69,6 +72,6 @@ function connectorTo(target: Target, login: boolean, terminal: Terminal): (optio
     return (options) => connect({ command, args, name, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
   }
   const { url, transport, headers } = target;
-  const authorizer = authorizerFor(target, login, terminal);
+  const authorizer = authorizerFor(target, login, secrets, terminal);
   return (options) => connect({ url, transport }, { ...options, headers, authorizer });
 }

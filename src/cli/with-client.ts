@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { scrubber } from '../auth/scrub.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import { Deferred } from '../base/deferred.ts';
 import type { Client } from '../client/client.ts';
@@ -17,13 +16,14 @@ import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode, reportFailure } from './failure.ts';
 import { fillIn } from './form.ts';
 import { Output } from './output.ts';
+import { OutputSecrets } from './output-secrets.ts';
 import { withoutRepeatedStarts } from './repeated-starts.ts';
 import { relayed } from './screen.ts';
 import { answerByHand } from './sample.ts';
 import { startRecording } from './recording.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { rootsOf } from './roots.ts';
-import { printStatus, scrubWith } from './print-status.ts';
+import { printStatus } from './print-status.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { stderrRelay } from './stderr-relay.ts';
@@ -57,7 +57,7 @@ export async function withClient(
   work: Work,
   authorizerFor?: MakeAuthorizer,
 ): Promise<void> {
-  scrubWith(scrubber(secretsOf(target)));
+  const secrets = new OutputSecrets(secretsOf(target));
   const controller = new AbortController();
   const { signal } = controller;
   const terminal = new Terminal();
@@ -86,6 +86,7 @@ export async function withClient(
     client = await open(
       target,
       flags,
+      secrets,
       terminal,
       relay,
       signal,
@@ -112,6 +113,7 @@ export async function withClient(
 async function open(
   target: Target,
   flags: ClientFlags,
+  secrets: OutputSecrets,
   terminal: Terminal,
   relay: (line: string) => void,
   signal: AbortSignal,
@@ -155,7 +157,7 @@ async function open(
   const printer = terminal.loginPrinter((prompt, over) =>
     terminal.exclusively(() => terminal.ask(prompt, over, ''), over),
   );
-  const authorizer = hasCredentials(target) ? undefined : await authorizerFor(target, printer);
+  const authorizer = hasCredentials(target) ? undefined : secrets.hiding(await authorizerFor(target, printer));
   return saySilence(connect({ url, transport }, { ...options, headers, authorizer }), {
     ...{ name: nameOfTarget(target), timeout, print: printStatus, remote: true },
     loggingIn: () => (authorizer?.loginActiveUntil ?? 0) > Date.now(),
