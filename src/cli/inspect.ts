@@ -12,6 +12,7 @@ import { Sessions } from '../inspector/sessions.ts';
 import { choiceOf } from './choices.ts';
 import { Failure } from './failure.ts';
 import { showPage, type InspectorPage } from './inspector-page.ts';
+import { keepInputs } from './keep-input.ts';
 import { INSPECTOR_PORT, SAVED_FILE, type InspectFlags } from './inspect-options.ts';
 import { loginByLink } from './login.ts';
 import { listedServers, type ListedServer } from './mcp-json.ts';
@@ -33,6 +34,8 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
   const given = first !== undefined || command !== undefined;
   if (command === undefined && first?.endsWith('.mcpcap')) return inspectRecording(words, flags);
   if (!given && readOAuthFlags(flags, process.env).oauth) throw Failure.usage('options for the login need a target');
+  const { saved = SAVED_FILE } = flags;
+  await keepInputs({ ...flags, saved });
   const servers = given ? [targetIn({ words, command }, flags)] : listedServers(flags.config, surroundings());
   const secrets = servers.flatMap(({ target }) => secretsOf(target));
   scrubWith(scrubber(secrets));
@@ -47,7 +50,7 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
   const inspector = new Inspector({
     ...{ capture, choices, apps },
     authorizer: login(undefined),
-    saved: new SavedCalls({ file: flags.saved ?? SAVED_FILE, secrets }),
+    saved: new SavedCalls({ file: saved, secrets }),
   });
   atEnd(() => inspector.close());
   const { feed, breakpoints, sessions } = inspector;

@@ -4,28 +4,35 @@ import { Failure } from './failure.ts';
 import { surroundings } from './surroundings.ts';
 
 /** Options whose value is the path of a file that is read. The values of other options may be `@file`. */
-const PATHS: ReadonlySet<string> = new Set(['config', 'saved', 'tlsCert', 'tlsKey']);
+const PATHS: ReadonlySet<string> = new Set(['config', 'tlsCert', 'tlsKey']);
 
 /**
- * Checks that the files of `--record` and `--out` are not files that the command reads, which would destroy them, nor the same file.
- * Paths that differ may name the same file. The configuration files of MCP hosts are never replaced.
+ * Checks that the options that name a file to write do not name a file that the command reads, which would destroy it, nor the same
+ * file twice. Paths that differ may name the same file. The configuration files of MCP hosts are never replaced.
  *
  * @param flags the options of the command.
  * @param files what the command reads in addition.
  * @throws Failure with code 2.
  */
 export async function keepInputs(flags: object, ...files: string[]): Promise<void> {
-  const { record, out } = flags as { readonly record?: string; readonly out?: string };
-  if (record === undefined && out === undefined) return;
+  const { saved, record, out, output } = flags as Readonly<Record<string, string | undefined>>;
+  // `--output -` is stdout. The other options take it for the name of a file.
+  const outputs = {
+    '--saved': saved,
+    '--record': record,
+    '--out': out,
+    '--output': output === '-' ? undefined : output,
+  };
+  if (Object.values(outputs).every((file) => file === undefined)) return;
   const { usualFiles } = await import('./mcp-json.ts');
   const inputs = [...files, ...inputsOf(flags), ...usualFiles(surroundings()).map(({ file }) => file)];
   const taken = new Set(await Promise.all(inputs.map(identityOf)));
-  for (const [option, output] of Object.entries({ '--record': record, '--out': out })) {
-    const written = output === undefined ? undefined : await identityOf(output);
+  for (const [option, file] of Object.entries(outputs)) {
+    const written = file === undefined ? undefined : await identityOf(file);
     if (written === undefined) continue;
     if (taken.has(written))
       throw Failure.usage(
-        `${option}: ${output} is a file that this command uses for something else; choose another name`,
+        `${option}: ${file} is a file that this command uses for something else; choose another name`,
       );
     taken.add(written);
   }

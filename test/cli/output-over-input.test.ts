@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { Capture, recordToFile } from '../../src/inspect/index.ts';
@@ -50,6 +50,14 @@ const USES: readonly (readonly [option: string, words: string])[] = [
     ['--record', `${name} http://127.0.0.1:1/mcp --answers @FILE`] as const,
   ]),
   ['--record', 'call http://127.0.0.1:1/mcp add --args-json @FILE'],
+  ...['call', 'read', 'prompt'].flatMap((name) => [
+    ['--output', `${name} demo --config FILE`] as const,
+    ['--output', `${name} http://127.0.0.1:1/mcp --answers @FILE`] as const,
+    ['--output', `${name} http://127.0.0.1:1/mcp --record FILE`] as const,
+  ]),
+  ['--output', 'call http://127.0.0.1:1/mcp add --args-json @FILE'],
+  ['--saved', 'inspect demo --no-open --port 0 --config FILE'],
+  ['--saved', 'inspect --no-open --port 0 --config FILE'],
   ['--record', 'inspect demo --no-open --port 0 --config FILE'],
   ['--record', 'inspect --no-open --port 0 --config FILE'],
   ['--record', 'inspect http://127.0.0.1:1/mcp --no-open --port 0 --saved FILE'],
@@ -101,14 +109,45 @@ test.each(['list demo', 'inspect --no-open --port 0'])('--record of "%s" never r
   expect(readFileSync(file, 'utf8')).toBe('{ "mcpServers": {} }');
 });
 
-test('every command with --record or --out is tested', async () => {
+test.each(['inspect http://127.0.0.1:1/mcp', 'inspect'])(
+  '--record of "%s" never replaces saved calls',
+  async (words) => {
+    const folder = temporaryFolder();
+    const file = path.join(folder, '.everwire/saved.json');
+    mkdirSync(path.dirname(file));
+    const given = [...programs.everwire, ...words.split(' '), '--no-open', '--port', '0', '--record', file];
+    const refuses = async (): Promise<void> => {
+      const child = startNode(given, {}, folder);
+      onTestFinished(async () => void (await child.stop()));
+      await child.line(new RegExp(`--record: .* ${REFUSAL}`));
+      expect((await child.exited).code).toBe(2);
+    };
+    // Also if nothing is saved yet.
+    await refuses();
+    expect(existsSync(file)).toBe(false);
+    writeFileSync(file, '{ "calls": {} }');
+    await refuses();
+    expect(readFileSync(file, 'utf8')).toBe('{ "calls": {} }');
+  },
+);
+
+test('--output - is stdout, also if there is a file with this name', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(path.join(folder, '-'), '{}');
+  const words = 'read http://127.0.0.1:1/mcp a:b --answers @- --output -'.split(' ');
+  const child = startNode([...programs.everwire, ...words], {}, folder);
+  onTestFinished(async () => void (await child.stop()));
+  expect((await child.exited).code).toBe(3);
+});
+
+test('every command with an option for a file to write is tested', async () => {
   const { stdout } = await runEverwire(['--help']);
   const names = [...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!).filter((name) => name !== 'help');
   expect(names).toContain('bridge');
   const written = await Promise.all(
     names.map(async (name) => {
       const { stdout: help } = await runEverwire([name, '--help']);
-      return ['--record', '--out']
+      return ['--record', '--out', '--output', '--saved']
         .filter((option) => help.includes(`${option} <file>`))
         .map((option) => `${name} ${option}`);
     }),
