@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { scrubber } from '../auth/scrub.ts';
+import { secretScrubber } from '../auth/scrub.ts';
 import { fileProblem } from '../base/file-problem.ts';
 import { readTextFile, replaceFile, type TextFile } from '../base/replace-file.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
@@ -96,7 +96,8 @@ export class SavedCalls {
 
   #hasSecret(value: object, secrets: readonly string[]): boolean {
     const text = JSON.stringify(value);
-    return scrubber([...this.#secrets, ...secrets])(text) !== text;
+    // Not what only looks like a credential: "basic research" is no secret.
+    return secretScrubber([...this.#secrets, ...secrets])(text) !== text;
   }
 
   #changeCalls(server: string, edit: (calls: readonly SavedCall[]) => readonly SavedCall[]): Promise<void> {
