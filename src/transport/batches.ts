@@ -1,9 +1,20 @@
 import { shortJson } from '../base/short-text.ts';
 import { openBatch, type OpenedBatch } from '../jsonrpc/batch.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { errorResponse, isRequest, type Request, type RequestId, type Response } from '../jsonrpc/message.ts';
+import {
+  errorResponse,
+  isObject,
+  isRequest,
+  type Message,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../jsonrpc/message.ts';
 import { invalidRequest, type InvalidMessage } from '../jsonrpc/parse.ts';
 import type { RevisionProfile } from '../protocol/revisions.ts';
+
+/** The most characters of all ids in one body. An event log may write the ids of all open requests again with each event. */
+const MAX_IDS = 65_536;
 
 export interface BatchRules {
   /** The profile of the negotiated revision. Undefined before negotiation. */
@@ -52,6 +63,18 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
     admitted.messages.push(message);
   }
   return admitted;
+}
+
+/**
+ * Checks the ids of a message, or of the unchecked elements of a batch.
+ *
+ * @throws InvalidMessage without an id, because that may be the one that is too long.
+ */
+export function checkIds(body: Message | readonly unknown[]): void {
+  let length = 0;
+  for (const element of 'jsonrpc' in body ? [body] : body)
+    if (isObject(element) && typeof element['id'] === 'string') length += element['id'].length;
+  if (length > MAX_IDS) throw invalidRequest(`the ids of one body may have at most ${MAX_IDS} characters together`);
 }
 
 /**

@@ -107,6 +107,20 @@ test('a batch of more than 1000 messages is refused', async () => {
   expect((await session.post(Array.from({ length: 1001 }, (_, id) => request(id, 'ping')))).status).toBe(400);
 });
 
+test('the ids of one body have at most 65,536 characters together', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const half = (n: number): object => request('x'.repeat(32_767) + n, 'ping');
+  const longest = await session.post(request('x'.repeat(65_536), 'ping'));
+  for (const accepted of [longest, await session.post([half(1), half(2), request(3, 'ping')])])
+    expect(accepted.status).toBe(200);
+  for (const body of [request('x'.repeat(65_537), 'ping'), [half(1), half(2), request('3', 'ping')]]) {
+    const refused = await session.post(body);
+    expect(refused.status).toBe(400);
+    const message = 'Invalid request: the ids of one body may have at most 65536 characters together';
+    expect(await refused.json()).toEqual({ jsonrpc: '2.0', error: { code: -32600, message } });
+  }
+});
+
 test('a large batch counts its bytes once, not once for each of its requests', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const filler = 'x'.repeat(90_000);

@@ -17,7 +17,7 @@ import { saysItsRevision } from '../../../../protocol/own-revision.ts';
 import { profileOf } from '../../../../protocol/revisions.ts';
 import { EventsPurged, type EventId } from '../../../../store/event-log.ts';
 import type { SessionRecord } from '../../../../store/session-store.ts';
-import { admitBatch, idInUse } from '../../../batches.ts';
+import { admitBatch, checkIds, idInUse } from '../../../batches.ts';
 import type { HttpCall } from '../call.ts';
 import { Endpoint, type BodySession, type EndpointOptions } from '../endpoint.ts';
 import { acceptGuard } from '../access/guards.ts';
@@ -118,6 +118,7 @@ export class StreamableEndpoint extends Endpoint {
   #take(call: HttpCall, session: StreamableSession | undefined, message: Message | readonly unknown[]): void {
     // The session may have ended while the body was read.
     if (session?.closed) return session.refuseLate(call);
+    checkIds(message);
     if (!('jsonrpc' in message)) return this.#takeBatch(call, session, message);
     if (isRequest(message)) {
       if (this.options.closed()) return shuttingDown(call);
@@ -438,10 +439,7 @@ function rightVersion(version: string, { profile }: StreamableSession): boolean 
   return !profile.versionHeader && profileOf(version) !== undefined;
 }
 
-/**
- * Whether a message that names no session belongs to a revision without sessions: the body names its revision, or the
- * header names an unknown one.
- */
+/** Whether a message without a session is of a revision without sessions: its body names one, or its header an unknown one. */
 function isStateless(call: HttpCall, body: Message | readonly unknown[]): boolean {
   if (saysItsRevision(body)) return true;
   const version = call.header('mcp-protocol-version');
