@@ -79,3 +79,18 @@ test.skipIf(!mounted)('on a full disk, what cannot be stored fails, and what was
   expect(warnings).toEqual([]);
   await again.close();
 });
+
+test.skipIf(!mounted)(
+  'a store cannot be made on a full disk, and one without its lock file is not taken for damaged',
+  async () => {
+    const directory = path.join(disk, 'kept');
+    await (await embeddedState(directory)).close();
+    rmSync(path.join(directory, 'state.mdb-lock'));
+    fill();
+    for (const full of [directory, path.join(disk, 'new')])
+      await expect(embeddedState(full)).rejects.toThrow(`The store ${full} cannot be used: No space left on device`);
+    rmSync(path.join(disk, 'others'));
+    const onwarning = (warning: string): never => expect.fail(warning);
+    await (await embeddedState(directory, { onwarning })).close();
+  },
+);

@@ -1,16 +1,21 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileProblem } from '../../base/file-problem.ts';
 import { ifMissing } from '../../base/missing-package.ts';
 import { makePrivateFile } from './private-directory.ts';
 import type * as Lmdb from 'lmdb';
 import type { RootDatabase } from 'lmdb';
+import { checkSpace } from './writer.ts';
 
 /**
  * Opens an LMDB file, which only this user can read. Writes are not flushed one by one: they survive the end of this process, also by `kill -9`, but the
  * newest ones may be lost if the machine loses power.
  *
- * @throws MissingPackage if `lmdb` is not installed.
+ * @throws MissingPackage if `lmdb` is not installed. Error if the disk has no room for a new file.
  */
 export async function openDatabase(file: string, readOnly = false): Promise<RootDatabase<Buffer, string>> {
   const { open } = await loadLmdb();
+  checkRoom(file);
   const options = { noSubdir: true, encoding: 'binary', noSync: true, maxDbs: 8, readOnly } as const;
   const root = open<Buffer, string>({ path: file, ...options });
   if (readOnly) return root;
@@ -20,6 +25,16 @@ export async function openDatabase(file: string, readOnly = false): Promise<Root
   } catch (error) {
     await root.close();
     throw error;
+  }
+}
+
+/** Nobody can catch what happens if LMDB makes its files on a full disk: SIGBUS ends the process. */
+function checkRoom(file: string): void {
+  if (existsSync(file) && existsSync(`${file}-lock`)) return;
+  try {
+    checkSpace(file);
+  } catch (error) {
+    throw new Error(`The store ${path.dirname(file)} cannot be used: ${fileProblem(error)}`, { cause: error });
   }
 }
 

@@ -71,7 +71,8 @@ export class Writer {
   }
 }
 
-function checkSpace(file: string): void {
+/** @throws Error if the disk of a file is full. */
+export function checkSpace(file: string): void {
   const { bavail, bsize } = statfsSync(path.dirname(file));
   if (bavail * bsize < ENOUGH) throw new Error('No space left on device');
 }
