@@ -350,3 +350,27 @@ test('a session ends before its subscriptions', async () => {
   await settled();
   expect(ended).toEqual([true, true]);
 });
+
+test('a thousand changes of the log level at once open two subscriptions, and the newest has the last level', async () => {
+  const acknowledge = deferred();
+  const subscribers: Exchange[] = [];
+  let count = 0;
+  const { service } = scripted(
+    {
+      'subscriptions/listen': async (exchange) => {
+        count += 1;
+        await acknowledge.promise;
+        return listening(subscribers)(exchange);
+      },
+    },
+    capabilities,
+  );
+  const { client } = await opened(service);
+  const levels = Array.from({ length: 1000 }, (_, id) => LOG_LEVELS[id % LOG_LEVELS.length]!);
+  await client.send(...levels.map((level, id) => ({ id, method: 'logging/setLevel', params: { level } })));
+  acknowledge.resolve();
+  await settled();
+  expect(client.take()).toEqual(levels.map((_, id) => ({ jsonrpc: '2.0', id, result: {} })));
+  expect(count).toBe(2);
+  expect(subscribers.map(({ caller }) => caller.logLevel)).toEqual([levels.at(-1)]);
+});

@@ -32,6 +32,10 @@ export class SessionSubscriptions {
   readonly #session: ListenExchange[] = [];
   /** Whether the service has shown that it supports subscriptions. */
   #offered = false;
+  /** Settles when the session's subscription that is being opened is acknowledged or refused. */
+  #opening: Promise<void> | undefined;
+  /** The same for the next one, for all who asked for it meanwhile. */
+  #next: Promise<void> | undefined;
   #lapsed = false;
   #begun = false;
   #resources: Map<string, Subscription> | undefined;
@@ -60,11 +64,25 @@ export class SessionSubscriptions {
   /**
    * Opens the session's subscription. If one is open, replaces it so that the service sees the caller's new state. The
    * new exchange opens before the old one ends, so no notification is lost. Resolves when the service has acknowledged
-   * it.
+   * it. While one is being opened, all further calls share the next one: a client may change its log level thousands of
+   * times at once.
    *
-   * @throws RpcError if the service refuses. The previous subscription then stays open.
+   * @throws RpcError (rejects) if the service refuses. The previous subscription then stays open.
    */
-  async listen(): Promise<void> {
+  listen(): Promise<void> {
+    if (!this.#opening) {
+      this.#opening = this.#replace().finally(() => (this.#opening = undefined));
+      return this.#opening;
+    }
+    const open = (): Promise<void> => {
+      this.#next = undefined;
+      return this.listen();
+    };
+    this.#next ??= this.#opening.then(open, open);
+    return this.#next;
+  }
+
+  async #replace(): Promise<void> {
     this.#begun = true;
     this.#lapsed = false;
     const filter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
