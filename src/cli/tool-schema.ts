@@ -1,6 +1,7 @@
 /** Describes the arguments in a tool's input schema. */
 import { cutText } from '../base/short-text.ts';
 import { isObject, stringsIn, type JsonObject } from '../jsonrpc/message.ts';
+import { pointerKey } from '../schema/pointer-key.ts';
 import { wordsOf } from './screen.ts';
 
 /** How many arguments of a tool are listed. */
@@ -186,7 +187,7 @@ function lookUp(root: JsonObject, reference: string): JsonObject | undefined {
   if (!reference.startsWith('#')) return undefined;
   let found: unknown = root;
   for (const step of reference.slice(1).split('/').slice(1)) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = pointerKey(step);
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
     found = (found as JsonObject)[name];
   }

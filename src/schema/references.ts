@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { pointerKey } from './pointer-key.ts';
 import { resolved, withoutFragment, type Subschema } from './subschemas.ts';
 import type { Work } from './work.ts';
 
@@ -85,7 +86,7 @@ function pointedAt(whole: JsonObject, pointer: string, work: Work): unknown {
     const start = end + 1;
     const slash = pointer.indexOf('/', start);
     end = slash === -1 ? pointer.length : slash;
-    const key = pointer.slice(start, end).replaceAll('~1', '/').replaceAll('~0', '~');
+    const key = pointerKey(pointer.slice(start, end));
     if (Array.isArray(at)) at = (at as unknown[])[Number(key)];
     else at = isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
   }

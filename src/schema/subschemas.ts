@@ -48,7 +48,7 @@ const NAMED: ReadonlySet<string> = new Set([
 ]);
 
 /** The base URI of a schema without `$id`. It cannot be fetched. */
-const ROOT = 'schema://root/';
+export const ROOT = 'schema://root/';
 
 /** The limits of a schema's depth and subschemas, because the time to check a value grows with both. */
 const MAX_DEPTH = 64;

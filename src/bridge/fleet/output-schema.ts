@@ -1,7 +1,9 @@
-import { peerUrl } from '../../base/peer-url.ts';
+import { isPeerUrl } from '../../base/peer-url.ts';
 import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
 import { without } from '../../jsonrpc/shape.ts';
 import { checkExpression } from '../../schema/pattern.ts';
+import { pointerKey } from '../../schema/pointer-key.ts';
+import { resolved, ROOT, withoutFragment } from '../../schema/subschemas.ts';
 import { TooMuchWork, Work } from '../../schema/work.ts';
 import { withChanges, type Shape } from './shapes.ts';
 
@@ -160,7 +162,11 @@ class Compilation {
   constructor(root: JsonObject, work: Work) {
     this.#root = root;
     this.#work = work;
-    this.#url = urlOf(root['$id']);
+    const { $id } = root;
+    if (typeof $id !== 'string') return;
+    const url = withoutFragment(resolved($id, ROOT, work));
+    // Nothing can be resolved against what is no URL.
+    if (isPeerUrl(url)) this.#url = url;
   }
 
   /** @throws Uncompilable or TooMuchWork. */
@@ -313,7 +319,7 @@ class Compilation {
     let from: string | undefined;
     try {
       for (const part of fragment.slice(2).split('/')) {
-        const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
+        const key = pointerKey(decodeURIComponent(part));
         if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) return undefined;
         if (from !== undefined && !NOT_NAMED.has(from) && (at as JsonObject)['$id'] !== undefined) return undefined;
         at = (at as JsonObject)[key];
@@ -330,9 +336,8 @@ class Compilation {
   #fragment(reference: string): string | undefined {
     this.#work.take(10 + reference.length);
     if (reference.startsWith('#') || this.#url === undefined) return reference;
-    const address = reference.replace(/#.*/s, '');
-    this.#work.take(100 + this.#url.length);
-    if (urlOf(address, this.#url) !== this.#url) return undefined;
+    const address = withoutFragment(reference);
+    if (withoutFragment(resolved(address, this.#url, this.#work)) !== this.#url) return undefined;
     return reference.slice(address.length) || '#';
   }
 
@@ -367,12 +372,4 @@ class Compilation {
   #malformed(expected: string, ...path: readonly string[]): Uncompilable {
     return new Uncompilable(`must be ${expected}`, [...this.#path, ...path]);
   }
-}
-
-/** The URL of an `$id` or a reference. Also of relative ones: they only need to be comparable. */
-function urlOf(reference: unknown, base = 'schema:///'): string | undefined {
-  const url = typeof reference === 'string' ? peerUrl(reference, base) : undefined;
-  if (!url) return undefined;
-  url.hash = '';
-  return url.href;
 }
