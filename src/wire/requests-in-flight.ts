@@ -53,8 +53,9 @@ export class RequestsInFlight {
 
   /** Accepts a request. If that is not possible, answers it with an error and returns undefined. */
   accept({ id }: Request, bytes = 0): RequestInFlight | undefined {
-    // This error has no id, because the client would take it for the response to the first request with the same id.
-    if (this.#requests.has(id)) return this.#refuse(undefined, `id ${shortJson(id)} is still in use`);
+    const before = this.#requests.get(id);
+    // The client would take an error with the id for the response to the first request, unless it has cancelled that.
+    if (before) return this.#refuse(before.open ? undefined : id, `id ${shortJson(id)} is still in use`);
     if (this.#requests.size >= MAX_REQUESTS) {
       return this.#refuse(id, `More than ${MAX_REQUESTS} requests are in flight; wait until some of them are answered`);
     }

@@ -102,6 +102,25 @@ test('a request with an id in flight is refused, and the rest of its batch is an
   expect(await (await pending).json()).toEqual([result(2, {})]);
 });
 
+test('ids of cancelled requests that are used again too early are refused, and the session goes on', async () => {
+  const session = await new TestHttp(service).open('2025-03-26');
+  const ids = Array.from({ length: 30 }, (_, id) => id);
+  const cancelled = (requestId: number) => ({
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId },
+  });
+  await session.post(ids.flatMap((id) => [request(id, 'wait'), cancelled(id)]));
+  const answers = (await (await session.post(ids.map((id) => request(id, 'ping')))).json()) as object[];
+  expect(answers).toHaveLength(30);
+  for (const answer of answers) {
+    if ('result' in answer) continue;
+    const message = expect.stringMatching(/^Invalid request: id \d+ is still in use$/);
+    expect(answer).toMatchObject({ id: expect.any(Number), error: { code: -32600, message } });
+  }
+  expect(await (await session.post([request('later', 'ping')])).json()).toEqual([result('later', {})]);
+});
+
 test('a batch of more than 1000 messages is refused', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   expect((await session.post(Array.from({ length: 1001 }, (_, id) => request(id, 'ping')))).status).toBe(400);

@@ -211,7 +211,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       const change = this.#stored?.changeBy(message.id!);
       if (change) return this.#storeFirst(change, message);
       const reply = this.#replies.get(message.id);
-      if (!reply && message.id === this.#initializing) {
+      if (!reply && message.id !== undefined && message.id === this.#initializing) {
         this.#initialized(message);
         return SENT_AT_ONCE;
       }
