@@ -52,6 +52,8 @@ test.each([
   [['run', '-e', `API_KEY=${VALUE}`, 'image'], [VALUE]],
   [[`--env=API_KEY=${VALUE}`], [VALUE]],
   [['--header', `X-Api-Key: ${VALUE}`], [VALUE]],
+  [['--header', `X-Api-Key:${VALUE}`], [VALUE]],
+  [['-v', 'keys:/home/ada/keys', '--mount=auth:/var/lib/auth', 'token-server:8080'], []],
   [[`--db=postgres://ada:${VALUE}@db.example/shop`], [VALUE]],
   [['--no-auth', 'production', '--author', 'Jane Austen'], []],
   [['--token', 'short'], []],

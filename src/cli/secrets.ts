@@ -72,11 +72,25 @@ function secretsOfNamed([name, value]: [string, string]): string[] {
   return namesSecret(name) ? [...secretsIn(value), ...passwordIn(value)] : passwordIn(value);
 }
 
-/** `NAME=value` and `Name: value`, also as the value of an option such as `--env`, and the password of a URL. */
+/** The secrets of a named value in an argument, and the password of a URL. */
 function secretsOfWord(arg: string): string[] {
-  const word = arg.replace(/^--?[^=\s]+=/, '');
-  const [, name = '', value = ''] = /^([\w.-]+)(?:=|:\s+)(.+)$/s.exec(word) ?? [];
-  return [...secretsOfNamed([name, value]), ...passwordIn(word)];
+  return [...secretsOfNamed(namedIn(arg)), ...passwordIn(withoutOption(arg))];
+}
+
+/** The value in an argument such as `NAME=value`, if the name marks it as a secret. */
+export function namedSecretIn(arg: string): string | undefined {
+  const [name, value] = namedIn(arg);
+  return namesSecret(name) ? value : undefined;
+}
+
+/** `NAME=value`, `Name: value` and `Name:value`, also as the value of an option such as `--env`. `keys:/data` is a volume. */
+function namedIn(arg: string): [name: string, value: string] {
+  const [, name = '', value = ''] = /^([\w.-]+)(?:=|:\s+|:(?![\s/]))(.+)$/s.exec(withoutOption(arg)) ?? [];
+  return [name, value];
+}
+
+function withoutOption(arg: string): string {
+  return arg.replace(/^--?[^=\s]+=/, '');
 }
 
 /** `postgres://ada:<password>@host/db`: the password as written, and percent-decoded. */

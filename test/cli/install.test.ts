@@ -153,6 +153,22 @@ describe('install', () => {
     expect(stdout).not.toContain('s3cret');
   });
 
+  test('shows no short secrets, none after a colon without a space, and none of the login in Cursor', () => {
+    const args = ['run', '-e', 'API_TOKEN=s3-1', '--env=B_KEY=s3-2', '-e', 'C_KEY=${C}', '--header', 'X-Key:s3-4-long'];
+    const servers = {
+      old: { command: 'docker', args },
+      remote: { url, auth: { CLIENT_ID: 'app-1', CLIENT_SECRET: 's3-5-long' }, oauth: { clientSecret: 's3-6' } },
+    };
+    const lines = Object.entries(servers).map(([name, entry]) => `    "${name}": ${JSON.stringify(entry)}`);
+    write('.cursor/mcp.json', `{\n  "mcpServers": {\n${lines.join(',\n')}\n  }\n}\n`);
+    const { stdout } = run('install', 'cursor', 'https://new.example/mcp', '--dry-run');
+    expect(stdout).toContain('["run","-e","[redacted]","[redacted]","-e","C_KEY=${C}","--header","X-Key:[redacted]"]');
+    expect(stdout).toContain(
+      '"auth":{"CLIENT_ID":"app-1","CLIENT_SECRET":"[redacted]"},"oauth":{"clientSecret":"[redacted]"}',
+    );
+    expect(stdout).not.toContain('s3-');
+  });
+
   test('shows no secrets next to the servers', () => {
     write('.claude.json', '{\n  "primaryApiKey": "s3\\"cret",\n  "theme": "dark",\n  "mcpServers": {}\n}\n');
     expect(run('install', 'claude-code', url, '--dry-run').stdout).toContain(

@@ -3,12 +3,12 @@ import { scrubber } from '../../auth/scrub.ts';
 import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
 import { VARIABLE } from '../hosts.ts';
 import { scrubWith } from '../print-status.ts';
-import { namesSecret, secretInArgument, secretsIn, secretsOf } from '../secrets.ts';
+import { MIN_SECRET, namedSecretIn, namesSecret, secretInArgument, secretsIn, secretsOf } from '../secrets.ts';
 import { isSecret } from './entry.ts';
 
 /**
- * Removes the secrets of entries from the output: headers, and the variables, arguments and URL parameters whose names mark
- * them as secrets. A short one is only hidden as a whole text.
+ * Removes the secrets of entries from the output: headers, secrets of logins, and the variables, arguments and URL parameters whose
+ * names mark them as secrets. A short one is only hidden as a whole text.
  */
 export function hideSecrets(servers: JsonObject, others: readonly string[] = []): void {
   const entries = Object.values(servers).filter(isObject);
@@ -29,35 +29,31 @@ export function withoutNamedSecret(line: string): string {
   return value !== undefined && namesSecret(name!) ? line.replace(before! + value, `${before}"[redacted]"`) : line;
 }
 
-function headersAndVariables(entry: JsonObject): string[] {
-  const headers = [entry['headers'], entry['http_headers']].flatMap((each) => Object.values(textsIn(each)));
-  const env = Object.entries(textsIn(entry['env'])).filter(isSecret);
-  return headers.concat(env.map(([, value]) => value));
+/** Cursor has the client of a login in `auth`, others in `oauth`. */
+function headersAndVariables({ headers, http_headers: more, env, oauth, auth }: JsonObject): string[] {
+  const named = [env, oauth, auth].flatMap((each) => Object.entries(textsIn(each)).filter(isSecret));
+  return [...[headers, more].flatMap((each) => Object.values(textsIn(each))), ...named.map(([, value]) => value)];
 }
 
-/** The arguments with a secret: the whole one, and the secret in it. */
+/** The arguments that are hidden as a whole, and the secret in each. In `TOKEN=value`, a long secret is hidden alone. */
 function secretArguments({ args }: JsonObject): [arg: string, secret: string][] {
   if (!isStrings(args)) return [];
   return args.flatMap((arg, at): [string, string][] => {
-    const secret = secretInArgument(arg, args[at - 1]);
+    const named = namedSecretIn(arg);
+    const short = named !== undefined && named.length < MIN_SECRET && named.search(VARIABLE) < 0 ? named : undefined;
+    const secret = secretInArgument(arg, args[at - 1]) ?? short;
     return secret === undefined ? [] : [[arg, secret]];
   });
 }
 
-/** Secrets within arguments, such as `-e TOKEN=…`, and those of URLs and logins. A bridge has its URL in its arguments. */
-function otherSecrets({ url, serverUrl, httpUrl, args, oauth }: JsonObject): string[] {
+/** Secrets within arguments, such as `-e TOKEN=…`, and those of URLs. A bridge has its URL in its arguments. */
+function otherSecrets({ url, serverUrl, httpUrl, args }: JsonObject): string[] {
   const words = isStrings(args) ? args : [];
   const within = secretsOf({ kind: 'command', env: {}, args: words }).filter((secret) => secret.search(VARIABLE) < 0);
   const ofUrls = [url, serverUrl, httpUrl, ...words].flatMap((each) =>
     typeof each === 'string' && isPeerUrl(each) ? secretsOf({ kind: 'url', url: each, headers: {} }) : [],
   );
-  return [
-    ...within,
-    ...ofUrls,
-    ...Object.entries(textsIn(oauth))
-      .filter(isSecret)
-      .map(([, value]) => value),
-  ];
+  return [...within, ...ofUrls];
 }
 
 function textsIn(value: unknown): Record<string, string> {
