@@ -1,7 +1,7 @@
 import { scrubber, secretScrubber } from '../auth/scrub.ts';
+import { secretsIn } from '../auth/secrets-in.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { scrubWith } from './print-status.ts';
-import { secretsIn } from './secrets.ts';
 
 /** The secrets that the output of a command must not have: those of its configuration, and the credentials of a login. */
 export class OutputSecrets {

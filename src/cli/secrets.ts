@@ -1,4 +1,5 @@
 /** The parts of server settings that must not appear in a log. */
+import { secretsIn } from '../auth/secrets-in.ts';
 import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 
 /** Shorter values are easy to guess, and also occur as ordinary words in a log. */
@@ -16,20 +17,6 @@ const AS_A_WORD = /(?:^|[_.-])(?:dsn|hmac|otp|pat|pem|pin|pw|salt|sas|seed|totp|
 export function variableIn(word: string): string | undefined {
   const [, plain, bracketed] = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word) ?? [];
   return plain ?? bracketed;
-}
-
-/** The value of a header or a variable, the part after a scheme such as `Bearer`, and the password of `Basic`. */
-export function secretsIn(value: string): string[] {
-  const secrets = [value, value.replace(/^\S+\s+/, ''), ...basicPasswordIn(value)];
-  return secrets.filter((secret) => secret.length >= MIN_SECRET);
-}
-
-/** `Basic YWRhOnBhc3N3b3Jk`: the text that it encodes, and the password in it (RFC 7617, section 2). */
-function basicPasswordIn(value: string): string[] {
-  const encoded = /^basic\s+(\S+)$/i.exec(value)?.[1];
-  if (encoded === undefined) return [];
-  const credentials = Buffer.from(encoded, 'base64').toString();
-  return [credentials, credentials.slice(credentials.indexOf(':') + 1)];
 }
 
 /**

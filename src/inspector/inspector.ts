@@ -1,3 +1,4 @@
+import { secretsIn } from '../auth/secrets-in.ts';
 import { peerUrl } from '../base/peer-url.ts';
 import type { Client } from '../client/client.ts';
 import type { Proceed } from '../auth/steps/step.ts';
@@ -369,10 +370,5 @@ function savedRule({ filter, action, enabled, nth }: SavedRule): SavedRule {
 
 /** What a connection to a server must not leave in a file. */
 function secretsOf({ server }: ChosenServer): string[] {
-  return server.kind === 'url' ? Object.values(server.headers).flatMap(withoutScheme) : [];
-}
-
-/** The value of a header, and what follows a scheme such as `Bearer`. */
-function withoutScheme(value: string): string[] {
-  return [value, value.replace(/^\S+\s+/, '')];
+  return server.kind === 'url' ? Object.values(server.headers).flatMap(secretsIn) : [];
 }

@@ -321,6 +321,18 @@ test.each(['by hand', 'dynamically'])('credentials of a client registered %s are
   expect(JSON.stringify(steps)).not.toContain(credentials);
 });
 
+test.each([
+  ['the part after the scheme', 'Token the-given-secret', 'the-given-secret'],
+  ['the password', `Basic ${btoa('ada:the-given-secret')}`, 'the-given-secret'],
+])('%s of a given header is masked', async (_, header, secret) => {
+  const { steps } = await walk({
+    headers: { 'x-gateway': header },
+    faults: { mcp: (right) => ({ ...right, body: { error: `${secret} is wrong` } }) },
+    until: 'challenge',
+  });
+  expect(steps[0]!.exchanges[0]!.response!.body).toContain('[redacted] is wrong');
+});
+
 test('an address in a private network is not asked', async () => {
   const { steps } = await walk({
     faults: { resourceMetadata: (right) => ({ ...right, authorization_servers: ['https://192.168.0.1'] }) },

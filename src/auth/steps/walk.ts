@@ -11,6 +11,7 @@ import { observedRedirect, type LoopbackOptions } from '../client/loopback-redir
 import type { LoginAttempt, RedirectHandler } from '../client/redirect.ts';
 import type { RegistrationOptions } from '../client/registration.ts';
 import type { Issued } from '../client/token-endpoint.ts';
+import { secretsIn } from '../secrets-in.ts';
 import { ExchangeLog } from './exchange-log.ts';
 import type { Facts } from './facts.ts';
 import type { AuthorizedRevision, Pause, Proceed, StepId, StepRecord } from './step.ts';
@@ -101,7 +102,7 @@ export class Walk {
     this.send = this.log.observe(fetch ? fetchHttp(fetch) : pooledHttp({ proxy, wiretap }));
     this.redirect = observedRedirect(login, (answer) => this.#onanswer?.(answer));
     const given = [
-      ...Object.values(headers),
+      ...Object.values(headers).flatMap(secretsIn),
       ...endpoint.searchParams.values(),
       ...(client ? secretsOfClient(client) : []),
     ];

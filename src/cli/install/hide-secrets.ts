@@ -1,9 +1,10 @@
 import { isPeerUrl } from '../../base/peer-url.ts';
 import { scrubber } from '../../auth/scrub.ts';
+import { secretsIn } from '../../auth/secrets-in.ts';
 import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
 import { VARIABLE } from '../hosts.ts';
 import { scrubWith } from '../print-status.ts';
-import { MIN_SECRET, namedSecretIn, namesSecret, secretInArgument, secretsIn, secretsOf } from '../secrets.ts';
+import { MIN_SECRET, namedSecretIn, namesSecret, secretInArgument, secretsOf } from '../secrets.ts';
 import { isSecret } from './entry.ts';
 
 /**
