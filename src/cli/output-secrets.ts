@@ -3,12 +3,14 @@ import { secretsIn } from '../auth/secrets-in.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { scrubWith } from './print-status.ts';
 
+/** The most credentials of a login that are kept, each with and without its scheme. A token lasts minutes or longer. */
+const MAX_CREDENTIALS = 200;
+
 /** The secrets that the output of a command must not have: those of its configuration, and the credentials of a login. */
 export class OutputSecrets {
   readonly #given: readonly string[];
-  /** The newest credentials, and the ones before: a server may repeat a token that was just replaced. */
-  #newest: readonly string[] = [];
-  #before: readonly string[] = [];
+  /** The newest last. A report may quote a server that repeated any of them. */
+  readonly #credentials = new Set<string>();
 
   /** They are removed from stderr from now on. */
   constructor(given: readonly string[]) {
@@ -19,8 +21,9 @@ export class OutputSecrets {
   /** An authorizer whose credentials are removed, too. */
   hiding(authorizer: Authorizer): Authorizer {
     return hideCredentials(authorizer, (secrets) => {
-      if (secrets.length === 0 || secrets.join() === this.#newest.join()) return;
-      [this.#newest, this.#before] = [secrets, this.#newest];
+      if (secrets.every((secret) => this.#credentials.has(secret))) return;
+      for (const secret of secrets) this.#credentials.add(secret);
+      for (const oldest of [...this.#credentials].slice(0, -MAX_CREDENTIALS)) this.#credentials.delete(oldest);
       this.#scrub();
     });
   }
@@ -31,7 +34,7 @@ export class OutputSecrets {
   }
 
   get #all(): string[] {
-    return [...this.#given, ...this.#newest, ...this.#before];
+    return [...this.#given, ...this.#credentials];
   }
 
   #scrub(): void {
