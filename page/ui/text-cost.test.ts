@@ -59,7 +59,33 @@ test('hidden characters are shown as escapes, and hide nothing that follows', ()
   }
 });
 
-test('of a long text that is not Latin, less is shown', () => {
-  expect(fitting('a'.repeat(500_000), 512 * 1024, true)).toBe(500_000);
-  expect(fitting('a\u2019'.repeat(250_000), 512 * 1024, true)).toBe(100_000);
+test.each([
+  ['Uzbek', 'Barcha odamlar erkin, qadr-qimmat va huquqlarda teng boʻlib tugʻiladilar. '],
+  ['Hawaiian', 'Hānau kūʻokoʻa ʻia nā kānaka apau loa, a ua kau like ka hanohano. '],
+  ['English with quotes', 'It’s “quite” common, and the author has more to say about it. '],
+  ['logs with Russian', '{"level":"info","message":"Запрос выполнен успешно","user":"Иван Петров","ms":12}\n'],
+])('135,000 characters of %s are shown', (_, piece) => {
+  const text = piece.repeat(135_000 / piece.length);
+  expect(fitting(text, 512 * 1024, true)).toBe(text.length);
 });
+
+test('a long text in lines is shown, whatever its script', () => {
+  const text = 'सभी मनुष्यों को गौरव प्राप्त है। 대한민국 국가 API\n'.repeat(1500);
+  expect(fitting(text, 100_000, true)).toBe(text.length);
+});
+
+test('of short lines whose script changes very often, less is shown', () => {
+  expect(fitting('\u1000\uAA60\n'.repeat(150_000), 512 * 1024, true)).toBeLessThanOrEqual(75_000);
+  expect(fitting('\u0101\n'.repeat(250_000), 512 * 1024, true)).toBeLessThanOrEqual(100_000);
+  expect(fitting('a\u0436 \n'.repeat(120_000), 512 * 1024, true)).toBeLessThanOrEqual(200_010);
+});
+
+test.each(['a\u2019', 'a\u00A0\u2019', '\u00AB\u2019 ', '\u6F22\n'])(
+  'of long words such as %j, less is shown',
+  (piece) => {
+    expect(fitting('a'.repeat(500_000), 512 * 1024, true)).toBe(500_000);
+    expect(fitting(`${'a'.repeat(400_000)} \u2019`, 512 * 1024, true)).toBe(400_002);
+    expect(fitting(piece.repeat(500_000 / piece.length), 512 * 1024, true)).toBeLessThanOrEqual(200_010);
+    expect(fitting(`a ${piece.repeat(500_000 / piece.length)}`, 512 * 1024, true)).toBeLessThanOrEqual(200_002);
+  },
+);

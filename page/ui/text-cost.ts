@@ -26,8 +26,11 @@ const GREEK = -2;
 const CYRILLIC = -3;
 const ARMENIAN = -4;
 
-/** Quotes, dashes, the ellipsis, the euro, arrows, mathematics, and boxes: a browser takes them from the font of the text. */
+/** Apostrophes and stress marks that are letters, quotes, dashes, the ellipsis, the euro, arrows, mathematics, and boxes: a browser takes them from the font of the text. */
 const SIGNS = [
+  [0x02bb, 0x02c1],
+  [0x02c6, 0x02c9],
+  [0x02cc, 0x02d3],
   [0x2010, 0x2022],
   [0x2026, 0x2026],
   [0x2030, 0x2037],

@@ -33,13 +33,16 @@ const MAX_WORD = 1000;
  * 5 ms for 100, and a page has thousands of letters.
  */
 const MAX_MARKS = 30;
-/** The most changes of script, times the length of the text. A browser needs half a second for five times as much. */
+/** The most changes of script, times the length of their line. A browser needs half a second for five times as much. */
 const MAX_CHANGES = 100_000_000;
-/**
- * The most characters of a text that has others than those of Latin-1. Of as many, a browser lays out a word in 0.2 s, and of
- * four times as many in 3 s.
- */
-const MAX_NOT_LATIN_1 = 100_000;
+/** What counts as the length of a shorter line. A browser needs 0.3 s for 50,000 changes in such lines. */
+const MIN_LINE = 2000;
+/** Characters without white space between them, and the space after them: after some quotes, no line ends there. */
+const WORDS = /[^ \n\t]+ ?/g;
+/** Words that a browser needs long for: very long ones, unless in ASCII, and those with such quotes or in Chinese. */
+const COSTLY_WORD = /[\xAB\xBB\u2000-\uFFFF]|^(?=.{1000}).*[^ -~]/s;
+/** The most characters of such words. Of as many, a browser lays out a single word in 0.2 s, and of four times as many in 3 s. */
+const MAX_COSTLY_WORDS = 100_000;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -83,20 +86,20 @@ interface VisibleProps {
 
 /**
  * How many characters of a text are shown in at most `max`, those of escapes too. Fewer if right-to-left text begins and
- * ends very often, the script changes very often, a word is very long, or a letter has very many marks.
+ * ends very often, the script of a line changes very often, a word is very long, or a letter has very many marks.
  */
 export function fitting(text: string, max: number, lines = false): number {
   let end = roomFor(text, max, lines);
   if (!/[\u0100-\uFFFF]/.test(text.slice(0, end))) return end;
-  end = Math.min(end, MAX_NOT_LATIN_1);
+  let room = MAX_COSTLY_WORDS;
+  for (const { 0: word, index } of text.slice(0, end).matchAll(WORDS)) {
+    if (!COSTLY_WORD.test(word)) continue;
+    if (word.length > room) end = Math.min(end, index + room);
+    room = Math.max(0, room - word.length);
+  }
   let left = Math.min(MAX_RUNS, 20 + max / 25);
   for (const { index } of text.slice(0, end).matchAll(RIGHT_TO_LEFT)) if ((left -= 1) < 0) end = Math.min(end, index);
-  let changes = 0;
-  for (const index of changesIn(text.slice(0, end))) {
-    changes += 1;
-    end = Math.min(end, Math.floor(MAX_CHANGES / changes));
-    if (index >= end) break;
-  }
+  end = Math.min(end, endOfChanges(text.slice(0, end)));
   for (const [runs, longest] of [
     [JOINED_LETTERS, MAX_WORD],
     [MARKS, MAX_MARKS],
@@ -105,6 +108,28 @@ export function fitting(text: string, max: number, lines = false): number {
       if (run.length > longest) end = Math.min(end, index + longest);
   // Not between the two halves of a character.
   return /^[\uD800-\uDBFF][\uDC00-\uDFFF]/.test(text.slice(end - 1, end + 1)) ? end - 1 : end;
+}
+
+/** Where a text is cut because the script changes very often. The browser lays out each line on its own. */
+function endOfChanges(text: string): number {
+  let start = 0;
+  let room = MAX_CHANGES;
+  for (const line of text.split('\n')) {
+    // The line itself counts as one.
+    let changes = 1;
+    let end = line.length;
+    for (const index of changesIn(line)) {
+      changes += 1;
+      if (room < changes * MIN_LINE) return start + index;
+      end = Math.min(end, Math.floor(room / changes));
+      if (index >= end) break;
+    }
+    if (end < line.length) return start + end;
+    if (room < MIN_LINE) return start;
+    room -= changes * Math.max(end, MIN_LINE);
+    start += end + 1;
+  }
+  return text.length;
 }
 
 function roomFor(text: string, max: number, lines: boolean): number {
