@@ -89,3 +89,18 @@ test.each(['a\u2019', 'a\u00A0\u2019', '\u00AB\u2019 ', '\u6F22\n'])(
     expect(fitting(`a ${piece.repeat(500_000 / piece.length)}`, 512 * 1024, true)).toBeLessThanOrEqual(200_002);
   },
 );
+
+test.each(['\u3042\u6F22', '\u6F22\uD55C', '\u3042\uD55C', '\u3105\u6F22'])('of %j in turn, less is shown', (piece) => {
+  expect(fitting(piece.repeat(50_000), 512 * 1024, true)).toBeLessThanOrEqual(50_001);
+});
+
+test('Japanese in lines is shown', () => {
+  const text = 'すべての人間は、生まれながら自由である。\n'.repeat(4900);
+  expect(fitting(text, 512 * 1024, true)).toBe(text.length);
+});
+
+test.each(['a', '\u00E9', '123'])('of lines such as %j, 100,000 are shown', (line) => {
+  const text = Array.from({ length: 100_000 }, () => line).join('\n');
+  expect(fitting(text, 512 * 1024, true)).toBe(text.length);
+  expect(fitting(`${text}\n${line}`, 512 * 1024, true)).toBe(text.length);
+});

@@ -43,6 +43,12 @@ const WORDS = /[^ \n\t]+ ?/g;
 const COSTLY_WORD = /[\xAB\xBB\u2000-\uFFFF]|^(?=.{1000}).*[^ -~]/s;
 /** The most characters of such words. Of as many, a browser lays out a single word in 0.2 s, and of four times as many in 3 s. */
 const MAX_COSTLY_WORDS = 100_000;
+/** Where kana or Bopomofo begin, and Hangul after Chinese. */
+const KANA = /[\u3040-\u312F\u31A0-\u31BF\u31F0-\u31FF]+|\p{Script=Han}(?=\p{Script=Hang})/gu;
+/** The most of them. A browser needs 0.3 s for as many, if they are next to Chinese. Japanese has one in four characters or more. */
+const MAX_KANA = 25_000;
+/** The most lines. A browser needs 0.35 s for as many. */
+const MAX_LINES = 100_000;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -85,11 +91,15 @@ interface VisibleProps {
 }
 
 /**
- * How many characters of a text are shown in at most `max`, those of escapes too. Fewer if right-to-left text begins and
- * ends very often, the script of a line changes very often, a word is very long, or a letter has very many marks.
+ * How many characters of a text are shown in at most `max`, those of escapes too. Fewer if right-to-left text or kana begin
+ * very often, the script of a line changes very often, a word is very long, a letter has very many marks, or there are very
+ * many lines.
  */
 export function fitting(text: string, max: number, lines = false): number {
-  let end = roomFor(text, max, lines);
+  let end = text
+    .slice(0, roomFor(text, max, lines))
+    .split('\n', MAX_LINES)
+    .join('\n').length;
   if (!/[\u0100-\uFFFF]/.test(text.slice(0, end))) return end;
   let room = MAX_COSTLY_WORDS;
   for (const { 0: word, index } of text.slice(0, end).matchAll(WORDS)) {
@@ -97,8 +107,13 @@ export function fitting(text: string, max: number, lines = false): number {
     if (word.length > room) end = Math.min(end, index + room);
     room = Math.max(0, room - word.length);
   }
-  let left = Math.min(MAX_RUNS, 20 + max / 25);
-  for (const { index } of text.slice(0, end).matchAll(RIGHT_TO_LEFT)) if ((left -= 1) < 0) end = Math.min(end, index);
+  for (const [runs, most] of [
+    [RIGHT_TO_LEFT, Math.min(MAX_RUNS, 20 + max / 25)],
+    [KANA, MAX_KANA],
+  ] as const) {
+    let left = most;
+    for (const { index } of text.slice(0, end).matchAll(runs)) if ((left -= 1) < 0) end = Math.min(end, index);
+  }
   end = Math.min(end, endOfChanges(text.slice(0, end)));
   for (const [runs, longest] of [
     [JOINED_LETTERS, MAX_WORD],
