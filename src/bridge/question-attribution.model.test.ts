@@ -38,6 +38,15 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     await call.ask();
   },
   immediate: (call) => call.ask(),
+  sometimes: async (call, random) => {
+    await sleep(random.between(0, 100));
+    if (random.next() < 0.3) await call.ask();
+  },
+  rarely: async (call, random) => {
+    await sleep(random.between(0, 4000));
+    if (random.next() < 0.1) await call.ask();
+    await sleep(random.between(0, 200));
+  },
   twice: async (call, random) => {
     const second = sleep(random.between(0, 8)).then(() => call.ask());
     await Promise.allSettled([call.ask(), second]);
@@ -58,6 +67,9 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     await call.ask();
   },
 };
+
+/** Their calls can end without a question. */
+const SELDOM: ReadonlySet<string> = new Set(['sometimes', 'rarely']);
 
 /** One direction of a connection. Messages that arrive at the same time arrive in one piece. */
 class Line {
@@ -83,8 +95,6 @@ class Line {
 /** A call at the server. */
 class ServerCall {
   cancelled = false;
-  /** Whether its client gave it up while a question of it was open. The server then asks no more for it. */
-  givenUpWhileWaiting = false;
   /** The ids of its open questions. */
   readonly open = new Set<RequestId>();
   readonly #server: Server;
@@ -101,7 +111,7 @@ class ServerCall {
 
   /** @param patience the server takes the question back after so many milliseconds. */
   async ask(patience?: number): Promise<void> {
-    if (this.cancelled || this.givenUpWhileWaiting) throw new Error('cancelled');
+    if (this.cancelled || this.#server.over.has(this.number)) throw new Error('cancelled');
     const id = this.#server.newId();
     note(`${id} of call ${this.number}`);
     this.open.add(id);
@@ -122,6 +132,8 @@ class ServerCall {
 class Server {
   /** By the number that the client gave. */
   readonly calls = new Map<number, ServerCall>();
+  /** Their clients gave them up while a question of them was open, or before their tool asked, which it seldom does. It asks no more. */
+  readonly over = new Set<number>();
   questions = 0;
   readonly #random: Random;
   readonly #send: Line['send'];
@@ -131,6 +143,8 @@ class Server {
   readonly #related = new Map<string, boolean>();
   /** Whether it runs one call after another. */
   readonly #serial: boolean;
+  /** Whether it takes back the questions of a call that is cancelled. */
+  readonly #withdraws: boolean;
   #last: Promise<unknown> = Promise.resolve();
   readonly #byId = new Map<RequestId, ServerCall>();
   readonly #waiting = new Map<RequestId, { resolve: () => void; reject: (error: Error) => void }>();
@@ -140,6 +154,7 @@ class Server {
     this.#send = send;
     this.#relates = random.of([0, 0, 0.5, 1]);
     this.#serial = random.next() < 0.2;
+    this.#withdraws = random.next() < 0.7;
   }
 
   newId(): RequestId {
@@ -183,7 +198,7 @@ class Server {
   #cancel(call: ServerCall): void {
     call.cancelled = true;
     note(`server cancels ${call.number}`);
-    for (const id of call.open) this.withdraw(id);
+    for (const id of this.#withdraws ? call.open : []) this.withdraw(id);
   }
 
   #inTurn(run: () => Promise<unknown>): Promise<unknown> {
@@ -302,7 +317,7 @@ class Model {
     const cancel = (): void => {
       if (!this.running.has(number) || exchange.signal.aborted) return;
       const call = this.server.calls.get(number);
-      if (call && call.open.size > 0) call.givenUpWhileWaiting = true;
+      if ((call && call.open.size > 0) || SELDOM.has(tool)) this.server.over.add(number);
       note(`client cancels ${number}`);
       exchange.abort();
     };

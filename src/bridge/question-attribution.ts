@@ -1,7 +1,6 @@
 import { abortController } from '../base/abort-controller.ts';
 import { joined } from '../base/abort.ts';
 import { Deferred } from '../base/deferred.ts';
-import { Newest } from '../base/newest.ts';
 import { quoting } from '../base/short-text.ts';
 import { waitFor } from '../base/wait.ts';
 import { derive } from '../core/derive.ts';
@@ -11,9 +10,10 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.ts';
 import { canAsk } from '../wire/legacy/outbound/calls-in-flight.ts';
+import { Call, Client, Question } from './shared-calls.ts';
 import { TaskClients } from './task-clients.ts';
 import { checkRelatedTask, relatedTask } from './task-ids.ts';
-import { nameOf, Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 
 /** A call gives up its turn this many milliseconds after a question. Meanwhile it may ask more. */
 const BURST = 50;
@@ -36,115 +36,40 @@ const NO_ASKER = 'no running call can have asked a question';
 /** The key that all callers of one client share. Undefined for an unknown caller. */
 export type ClientOf = (caller: Caller) => object | string | undefined;
 
-/** One request that waits for its turn, is in flight, or has ended. */
-class Call {
-  /** See `Turns`. */
-  readonly name: string | undefined;
-  /** The key of its client. */
-  key!: object | string;
-  client!: Client;
-  /** How many calls had begun with it. */
-  number = 0;
-  /**
-   * It runs and may ask, runs and cannot carry a question, runs and never asks, waits for its client's answer, or was cancelled and may
-   * still ask. Undefined otherwise.
-   */
-  state: 'running' | 'uncarrying' | 'quiet' | 'waiting' | 'abandoned' | undefined;
-  /** The exchange that the server gets. Undefined for an abandoned call: its parameters may be large, and are no longer counted anywhere. */
-  exchange: Exchange | undefined;
-  /** Whether it was cancelled while it ran, so that questions that wait may be of this call. */
-  mayHaveAsked = false;
-  /** Resolves when a waiting call that has an answer has its turn again. */
-  returns: Promise<void> | undefined;
-  timer: ReturnType<typeof setTimeout> | undefined;
-
-  constructor(exchange: Exchange) {
-    this.name = nameOf(exchange);
-  }
-}
-
-/** A question that waits for the client's answer. */
-interface OpenQuestion {
-  /** The call that waits for the answer. Undefined if several calls of the client could have asked. */
-  asker: Call | undefined;
-  /** How many calls had begun when it came. 0 if it names a task: no call waits for the answer. */
-  readonly after: number;
-}
-
-/** The calls of one client in flight, and its open questions. */
-class Client {
-  readonly running = new Newest<Call>();
-  /** Lists and the like of a client without a session. A question that comes meanwhile goes out with another call. */
-  readonly uncarrying = new Newest<Call>();
-  readonly quiet = new Newest<Call>();
-  readonly waiting = new Newest<Call>();
-  readonly abandoned = new Newest<Call>();
-  readonly questions = new Set<OpenQuestion>();
-  /** How many calls had begun when one of its calls last asked, or may have asked. */
-  asked = 0;
-  /** Fires when the last call has ended. Undefined before the first question. */
-  over: AbortController | undefined;
-
-  /** How many calls may ask now. */
-  get active(): number {
-    return this.running.size + this.uncarrying.size + this.abandoned.size;
-  }
-
-  get size(): number {
-    return this.active + this.quiet.size + this.waiting.size;
-  }
-
-  /** The calls that may ask now. If there are none, all. */
-  get candidates(): Call[] {
-    const sets = this.active > 0 ? [this.running, this.uncarrying, this.abandoned] : [this.quiet, this.waiting];
-    return sets.flatMap((calls) => Array.from(calls.values()));
-  }
-
-  /** The newest call through which the client can be asked: if possible, one that may ask now. */
-  get newest(): Call | undefined {
-    return this.running.last ?? this.quiet.last ?? this.waiting.last;
-  }
-
-  /** The only call that may ask now. */
-  get only(): Call | undefined {
-    return this.active === 1 ? this.running.last : undefined;
-  }
-}
-
 /**
  * Attributes questions to clients, on a connection that several clients share if the server does not name the call.
  *
  * - A question waits until all calls that could have asked it belong to one client. After 10 seconds it is refused. So is one that
  *   comes while 100 others wait, or that any of more than 1,000 calls could have asked.
- * - Active calls could have asked: those that run, without those of quiet tools. If there are none, any call could have, for the first
- *   time or once more. A cancelled call still can for 2 seconds, or until the server answers it.
- * - Calls of tools that ask take turns, so a question seldom waits. A turn ends with the call, or `BURST` after a question. With the
- *   answer, the call takes its turn again. So no call waits for the user of another one.
- * - If several calls of the client could have asked, none of them counts as waiting for the answer until only one is left. A question
- *   whose call the server names is of this call alone.
+ * - All calls that ran when it came could have asked, also those of quiet tools. If there were only these, calls that waited for an
+ *   answer could have, once more. A cancelled call still can for 2 seconds, or until the server answers it.
+ * - Calls of tools that ask take turns, so a question seldom waits for another one. A turn ends with the call, or `BURST` after a
+ *   question that it may have asked. With the answer, the call takes its turn again. So no call waits for the user of another one.
+ * - A call waits for an answer when it alone can have asked a question, and `BURST` has passed since. Then it cannot have asked what
+ *   came later. A question whose call the server names is of this call alone.
  * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
  *
- * Some cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; a quiet tool
- * asks for the first time; the server asks for a call that it has answered, answers one without waiting for its answer, or asks for
- * one that was cancelled while it waited. Such a question can reach another client, whose call is active.
+ * Some cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; the server asks
+ * for a call that it has answered, answers one without waiting for its answer, or asks for one that was cancelled while it waited, or
+ * before it asked if its tool is quiet.
+ * Such a question can reach another client, whose call runs.
  */
 export class QuestionAttribution implements Attribution {
   readonly shared = true;
   /** The clients that have requests which the server processes, or may still process. */
   readonly #clients = new Map<object | string, Client>();
-  /** Those of which a call may ask now. */
-  readonly #active = new Set<Client>();
-  /** How many calls have begun. */
-  #begun = 0;
+  /** The calls that may ask now, and those that wait for an answer. */
+  readonly #running = new Set<Call>();
+  readonly #waiting = new Set<Call>();
   readonly #turns = new Turns<Call>();
-  /** Questions that calls of several clients could have asked, with these calls. */
-  readonly #held = new Map<Deferred<Exchange>, Map<Client, Set<Call>>>();
+  /** How many questions wait until their client is known. */
+  #held = 0;
   readonly #tasks = new TaskClients();
   readonly #clientOf: ClientOf;
   /** The calls in flight by the exchanges that the server gets. */
   readonly #byExchange = new WeakMap<Exchange, Call>();
-  /** The signals of questions whose call the server does not name. */
-  readonly #unnamed = new WeakSet<AbortSignal>();
+  /** The questions whose call the server does not name, by their signals. */
+  readonly #unnamed = new WeakMap<AbortSignal, Question>();
 
   constructor(clientOf: ClientOf) {
     this.#clientOf = clientOf;
@@ -169,10 +94,9 @@ export class QuestionAttribution implements Attribution {
       call.key = this.#clientOf(origin.caller) ?? {};
       call.client = this.#clients.get(call.key) ?? new Client();
       this.#clients.set(call.key, call.client);
-      call.number = this.#begun += 1;
       call.exchange = derive(origin, { ask: (...asked) => this.#ask(call, origin, asked) });
       this.#byExchange.set(call.exchange, call);
-      this.#move(call, this.#turns.isQuiet(call) ? 'quiet' : canAsk(origin) ? 'running' : 'uncarrying');
+      this.#move(call, canAsk(origin) ? 'running' : 'uncarrying');
       this.#tasks.add(origin.params['taskId'], call.key);
       const result = await service(call.exchange);
       this.#tasks.add(result['task']?.taskId, call.key);
@@ -180,7 +104,7 @@ export class QuestionAttribution implements Attribution {
       ended = result['isError'] !== true && !needsInput(result);
       return result;
     } finally {
-      if (ended && call.client.asked < call.number) this.#turns.learnQuiet(call);
+      if (ended && !call.mayHaveAsked) this.#turns.learnQuiet(call);
       if (call.state !== 'abandoned') this.#end(call);
     }
   }
@@ -190,32 +114,44 @@ export class QuestionAttribution implements Attribution {
     if (call.state) client[call.state].delete(call);
     if (state) client[state].add(call);
     call.state = state;
-    if (client.active > 0) this.#active.add(client);
-    else this.#active.delete(client);
-    // If only one call of a client may still ask, it has asked all questions whose asker was unknown.
-    if (client.only) this.#takeQuestions(client.only);
-  }
-
-  /** The call counts as the asker of its client's questions that have none. */
-  #takeQuestions(call: Call): void {
-    const taken = Array.from(call.client.questions).filter(({ asker, after }) => !asker && call.number <= after);
-    for (const question of taken) question.asker = call;
-    if (taken.length > 0) this.#waitSoon(call);
+    this.#running.delete(call);
+    this.#waiting.delete(call);
+    if (state) (state === 'waiting' ? this.#waiting : this.#running).add(call);
   }
 
   question(signal: AbortSignal, method = '', params: JsonObject = {}, last?: Exchange): Exchange | Promise<Exchange> {
-    this.#unnamed.add(signal);
     const asked = last && this.#byExchange.get(last)?.client;
     if (asked && !asked.newest) throw allEnded();
     if (asked) return asked.newest!.exchange!;
     const task = relatedTask(params);
+    // No call waits for the answer to a question of a task.
+    const question = this.#open(task === undefined ? this.#candidates() : [], signal);
+    this.#unnamed.set(signal, question);
     if (task !== undefined) return this.#ofTask(task, signal, method, params);
-    // If no call is active, any call may have asked, for the first time or once more.
-    const clients = [...(this.#active.size > 0 ? this.#active : this.#clients.values())];
-    for (const client of clients) client.asked = this.#begun;
-    if (clients.length > 1) return this.#hold(signal, clients);
-    const exchange = clients[0] && this.#askThrough(clients[0]);
-    return exchange ?? Promise.reject(refusal(NO_ASKER));
+    const { holder } = this.#turns;
+    if (holder && question.calls.has(holder)) this.#waitSoon((question.presumed = holder));
+    if (question.clients.size === 1) this.#settle(question);
+    if (question.through) return question.through;
+    if (question.clients.size > 1) return this.#hold(question, signal);
+    // No call can have asked, or more than 1,000 can. Then none of them counts as the asker.
+    const [only] = this.#clients.values();
+    if (this.#clients.size > 1) return Promise.reject(refusal());
+    return only?.newest?.exchange ?? Promise.reject(refusal(NO_ASKER));
+  }
+
+  #open(calls: readonly Call[], signal?: AbortSignal): Question {
+    const question = new Question(calls);
+    signal?.addEventListener('abort', () => this.#withdraw(question));
+    return question;
+  }
+
+  /** The calls that may ask now. Empty if there are more than 1,000. */
+  #candidates(): readonly Call[] {
+    if (this.#running.size > MAX_CANDIDATES) return [];
+    const running = [...this.#running];
+    // If no tool of them ever asked, a call that waits may have asked once more.
+    const all = running.every((call) => this.#turns.isQuiet(call)) ? [...running, ...this.#waiting] : running;
+    return all.length > MAX_CANDIDATES ? [] : all;
   }
 
   /** The newest call of the client whose task asks. */
@@ -229,16 +165,18 @@ export class QuestionAttribution implements Attribution {
 
   cancelled(exchange: Exchange): (() => void) | undefined {
     const call = this.#byExchange.get(exchange);
-    if (call?.state === 'quiet') this.#end(call);
     if (!call?.state) return undefined;
+    call.cancelled = true;
+    if (call.state !== 'waiting') call.yielded = undefined;
+    if (this.#turns.isQuiet(call)) {
+      this.#end(call);
+      return undefined;
+    }
     clearTimeout(call.timer);
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
     call.exchange = undefined;
-    call.mayHaveAsked = call.state === 'running' || call.state === 'uncarrying';
-    if (call.mayHaveAsked) this.#turns.keep(call);
+    if (call.state !== 'waiting') this.#turns.keep(call);
     this.#move(call, 'abandoned');
-    // No other call of the client may take the questions for its own when this one has ended.
-    this.#takeQuestions(call);
     return () => this.#end(call);
   }
 
@@ -252,56 +190,82 @@ export class QuestionAttribution implements Attribution {
     const [method, params, options] = asked;
     const { client } = call;
     if (!call.exchange || !client.newest) throw new NotAsked(method, origin.method);
-    if (client.questions.size >= MAX_OF_ONE) {
+    checkRelatedTask(method, params, (id) => (this.#tasks.get(id) ?? call.key) === call.key);
+    const unnamed = options?.signal && this.#unnamed.get(options.signal);
+    if (client.open >= MAX_OF_ONE) {
+      unnamed?.end();
       const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
       throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
     }
-    checkRelatedTask(method, params, (id) => (this.#tasks.get(id) ?? call.key) === call.key);
-    const named = !options?.signal || !this.#unnamed.has(options.signal);
-    const after = relatedTask(params) === undefined ? this.#begun : 0;
-    const question: OpenQuestion = { asker: named ? call : undefined, after };
-    client.questions.add(question);
-    if (named) this.#waitSoon(call);
-    else if (client.only) this.#takeQuestions(client.only);
-    // Nobody knows whether the call with the turn waits for the answer, so others do not wait for it any longer.
-    else if (after > 0 && this.#turns.holder?.client === client) this.#turns.limit();
+    const question = unnamed ?? this.#open([call], options?.signal);
+    question.through = call.exchange;
+    const { holder } = this.#turns;
+    // Too many calls may have asked, or its calls have ended.
+    const lost = question.calls.size === 0 && !question.presumed && relatedTask(params) === undefined;
+    const asker = unnamed ? (lost && holder?.client === client ? holder : undefined) : call;
+    if (asker) this.#waitSoon((question.presumed = asker));
+    client.open += 1;
     const { signal, release } = joined(options?.signal, (client.over ??= abortController()).signal);
-    options?.signal?.addEventListener('abort', () => this.#resume(question.asker));
     try {
-      return await origin.ask(method, params, { ...options, signal });
+      const answer = await origin.ask(method, params, { ...options, signal });
+      // With the answer, the server continues the call, also if it was cancelled.
+      if (question.presumed?.state === 'abandoned') this.#continue(question.presumed);
+      return answer;
     } finally {
       release();
-      client.questions.delete(question);
-      const { asker } = question;
-      // With the answer, the server continues the call, which may ask again.
-      if (asker?.state === 'waiting') await (asker.returns ??= this.#return(asker));
-      if (asker) this.#waitSoon(asker);
+      client.open -= 1;
+      const { presumed } = question;
+      // The call may ask again, so it needs its turn. The server may also take the question back meanwhile.
+      if (presumed?.hasYielded) await (presumed.returns ??= this.#return(presumed)).finally(() => question.end());
+      question.end();
+      if (presumed) this.#waitSoon(presumed);
     }
   }
 
   /** The server has taken a question back, so it continues the call at once. */
-  #resume(call: Call | undefined): void {
-    if (call?.state !== 'waiting') return;
-    this.#turns.keep(call);
-    this.#move(call, 'running');
+  #withdraw(question: Question): void {
+    const { asker, presumed } = question;
+    question.end();
+    if (!presumed?.hasYielded) return;
+    if (asker) this.#turns.keep(asker);
+    this.#continue(presumed);
   }
 
   async #return(call: Call): Promise<void> {
     const turn = this.#turns.resume(call, call.exchange!);
     if (turn) await turn;
+    this.#continue(call);
+  }
+
+  #continue(call: Call): void {
+    call.returns = call.yielded = undefined;
     // The call may have ended meanwhile.
     if (call.state === 'waiting') this.#move(call, 'running');
   }
 
+  /** The call may have asked. Unless it gets the answer before, it gives up its turn after `BURST`. */
   #waitSoon(call: Call): void {
     if (call.state !== 'running') return;
     clearTimeout(call.timer);
+    const end = performance.now() + BURST;
     call.timer = setTimeout(() => {
-      if (!Array.from(call.client.questions).some(({ asker }) => asker === call)) return;
-      call.returns = undefined;
-      this.#move(call, 'waiting');
+      if (call.asked === 0) return;
+      call.yielded = end;
       this.#turns.end(call);
+      if (Array.from(call.questions).some((each) => each.asker && each.through && waitsFor(call, each)))
+        this.#wait(call);
     }, BURST);
+  }
+
+  /** The call waits for an answer. So it has asked none of the questions that came since it gave up its turn. */
+  #wait(call: Call): void {
+    this.#move(call, 'waiting');
+    for (const question of [...call.questions]) {
+      const others = Array.from(question.calls).filter((other) => other !== call);
+      if (question.since < call.yielded! || others.every((other) => this.#turns.isQuiet(other))) continue;
+      question.remove(call);
+      this.#settle(question);
+    }
   }
 
   /** Called when the server can no longer ask for the call. */
@@ -310,52 +274,83 @@ export class QuestionAttribution implements Attribution {
     this.#turns.end(call);
     if (!call.state) return;
     this.#move(call, undefined);
-    const { client, mayHaveAsked } = call;
+    const { client } = call;
     if (client.size === 0) {
       this.#clients.delete(call.key);
       client.over?.abort(allEnded());
     }
-    for (const [question, candidates] of this.#held) {
-      const calls = candidates.get(client);
-      if (!calls?.delete(call)) continue;
-      if (calls.size === 0) candidates.delete(client);
-      if (candidates.size > 1 && !mayHaveAsked) continue;
-      this.#held.delete(question);
-      const [only] = candidates.keys();
-      // If it was cancelled, it may have asked, and no other client must be asked.
-      const exchange = mayHaveAsked ? undefined : this.#askThrough(only!);
-      if (exchange) question.resolve(exchange);
-      else question.reject(mayHaveAsked ? refusal() : refusal(NO_ASKER));
+    const quiet = call.cancelled && this.#turns.isQuiet(call);
+    const notItsOwn: Question[] = [];
+    for (const question of [...call.questions]) {
+      // If it was cancelled, it may have asked, and no other client must be asked. Nor may another call count as the asker, unless the
+      // tool of this one never asked.
+      const mayBeItsOwn = call.cancelled && !(question.since >= call.yielded!) && !(quiet && question.through);
+      if (mayBeItsOwn) this.#refuse(question);
+      else question.remove(call);
+      if (!mayBeItsOwn) notItsOwn.push(question);
     }
+    for (const question of notItsOwn) this.#settle(question);
   }
 
-  /** The exchange through which a client is asked. Any of its calls that may ask has asked, or if there are none, any call. */
-  #askThrough(client: Client): Exchange | undefined {
-    for (const call of client.active === 0 ? [...client.quiet.values()] : []) {
+  /** Asks the client if the question can only be for one. If only one call can have asked, it waits for the answer. */
+  #settle(question: Question): void {
+    if (question.clients.size > 1) return;
+    const { asker } = question;
+    if (!question.through) this.#deliver(question);
+    if (asker) question.presumed = asker;
+    if (asker?.state !== 'running') return;
+    this.#turns.learnAsks(asker);
+    if (waitsFor(asker, question)) this.#wait(asker);
+    else this.#waitSoon(asker);
+  }
+
+  #deliver(question: Question): void {
+    const [client] = question.clients.keys();
+    const calls = [...question.calls];
+    const able = calls.filter(({ exchange, state }) => exchange && state !== 'uncarrying');
+    const call = able.findLast((each) => !this.#turns.isQuiet(each)) ?? able.at(-1) ?? client?.newest;
+    // If a tool is known to ask, nothing is known of those beside it.
+    const known = calls.some((each) => this.#turns.asks(each));
+    for (const each of calls) {
+      each.mayHaveAsked = true;
+      if (!known) this.#turns.forgetQuiet(each);
+    }
+    question.through = call?.exchange;
+    if (question.through) question.held?.resolve(question.through);
+    else question.held?.reject(refusal(NO_ASKER));
+  }
+
+  /** It stays unknown which call has asked. */
+  #refuse(question: Question): void {
+    for (const call of question.calls) {
+      call.mayHaveAsked = true;
       this.#turns.forgetQuiet(call);
-      this.#move(call, 'running');
     }
-    if (client.only) this.#turns.learnAsks(client.only);
-    return client.newest?.exchange;
+    question.forgetCalls();
+    question.held?.reject(refusal());
   }
 
-  async #hold(signal: AbortSignal, clients: readonly Client[]): Promise<Exchange> {
-    const calls = clients.reduce((sum, client) => sum + (client.active || client.size), 0);
-    if (this.#held.size >= MAX_HELD || calls > MAX_CANDIDATES) throw refusal();
-    const candidates = new Map(clients.map((client) => [client, new Set(client.candidates)]));
-    const question = new Deferred<Exchange>();
-    this.#held.set(question, candidates);
+  async #hold(question: Question, signal: AbortSignal): Promise<Exchange> {
     const timeoutError = (): RpcError => {
-      const unknown = Array.from(candidates.values(), (each) => [...each]).flat();
-      for (const call of unknown) this.#turns.forgetQuiet(call);
+      for (const call of question.calls) this.#turns.suspect(call);
+      this.#refuse(question);
       return refusal();
     };
+    question.held = new Deferred<Exchange>();
+    this.#held += 1;
     try {
-      return await waitFor(question.promise, { signal, timeout: HOLD, timeoutError });
+      if (this.#held > MAX_HELD) throw refusal();
+      return await waitFor(question.held.promise, { signal, timeout: HOLD, timeoutError });
     } finally {
-      this.#held.delete(question);
+      this.#held -= 1;
+      if (!question.through) question.end();
     }
   }
+}
+
+/** Whether a call of which a question is known to be has asked it at least `BURST` ago. */
+function waitsFor({ yielded }: Call, { since }: Question): boolean {
+  return yielded !== undefined && yielded >= since + BURST;
 }
 
 function refusal(why = 'it is unknown which of their calls asked a question'): RpcError {

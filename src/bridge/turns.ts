@@ -17,9 +17,9 @@ const BEGIN_TOGETHER = 100;
 /**
  * What is known of a tool or another kind of request, and how many milliseconds a turn of its calls may last. It `asks`: a call has asked.
  * It is `quiet`: a call has ended without a question, and none has asked. It is `slow`: a call has run for two seconds, and none has ended
- * yet. Quiet and slow ones need no turn.
+ * yet. Quiet and slow ones need no turn. It is `suspect`: a call may have asked a question that nobody got, and none has asked.
  */
-const TURNS = { asks: Infinity, quiet: 0, slow: 0, unknown: LONG };
+const TURNS = { asks: Infinity, quiet: 0, slow: 0, suspect: LONG, unknown: LONG };
 type Kind = keyof typeof TURNS;
 
 /** A call that may need a turn. */
@@ -63,6 +63,10 @@ export class Turns<Call extends Named> {
     return this.#kindOf(call) === 'quiet';
   }
 
+  asks(call: Call): boolean {
+    return this.#kindOf(call) === 'asks';
+  }
+
   /** The call has asked. */
   learnAsks({ name }: Call): void {
     this.#kinds.add(name, 'asks');
@@ -70,12 +74,17 @@ export class Turns<Call extends Named> {
 
   /** The call has ended, and has not asked. */
   learnQuiet(call: Call): void {
-    if (this.#kindOf(call) !== 'asks') this.#kinds.add(call.name, 'quiet');
+    if (call.name !== undefined && !this.#isWatched(call)) this.#kinds.add(call.name, 'quiet');
   }
 
   /** The call may have asked. */
   forgetQuiet(call: Call): void {
-    if (this.#kindOf(call) !== 'asks') this.#kinds.take(call.name);
+    if (!this.#isWatched(call)) this.#kinds.take(call.name);
+  }
+
+  /** The call may have asked a question that could not be attributed. From now on, calls of its tool take turns. */
+  suspect(call: Call): void {
+    if (call.name !== undefined && !this.asks(call)) this.#kinds.add(call.name, 'suspect');
   }
 
   /**
@@ -104,12 +113,6 @@ export class Turns<Call extends Named> {
     if (this.#holder === call) clearTimeout(this.#timer);
   }
 
-  /** The turn ends two seconds from now at the latest. */
-  limit(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#tooLong, LONG, this.#holder!).unref();
-  }
-
   /** Ends the turn of a call. If it waits to continue, it does. */
   end(call: Call): void {
     this.#returning.get(call)?.();
@@ -122,6 +125,11 @@ export class Turns<Call extends Named> {
 
   #kindOf({ name }: Call): Kind {
     return name === undefined ? 'slow' : (this.#kinds.get(name) ?? 'unknown');
+  }
+
+  /** Whether calls that end without a question say nothing about the tool any more. */
+  #isWatched(call: Call): boolean {
+    return this.asks(call) || this.#kindOf(call) === 'suspect';
   }
 
   #limitOf(call: Call): number {
@@ -147,13 +155,13 @@ export class Turns<Call extends Named> {
       // Calls of its tool may have ended without a question meanwhile.
       const limit = this.#limitOf(call);
       if (limit > 0) this.#holder = call;
-      if (limit === LONG) this.limit();
+      if (limit === LONG) this.#timer = setTimeout(this.#tooLong, LONG, call).unref();
       run();
     }
   };
 
   readonly #tooLong = (call: Call): void => {
-    if (this.#kindOf(call) === 'unknown') this.#kinds.add(call.name, 'slow');
+    if (this.#limitOf(call) === LONG) this.#kinds.add(call.name, 'slow');
     this.end(call);
   };
 }
