@@ -16,7 +16,12 @@ function loadedBy(entry: string): { files: number; others: string[] } {
   return { files: files.size, others: [...others].toSorted() };
 }
 
-const REPLACED = ['#replaced/base/abort-controller', '#replaced/base/few-per-turn', '#replaced/base/in-turns'];
+const REPLACED = [
+  '#replaced/base/abort-controller',
+  '#replaced/base/after-microtasks',
+  '#replaced/base/few-per-turn',
+  '#replaced/base/in-turns',
+];
 
 test('the command line loads no thread to record in, unless it records', () => {
   expect(loadedBy('cli.js').others).not.toContain('node:worker_threads');
