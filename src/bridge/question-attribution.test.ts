@@ -987,6 +987,86 @@ test('a call gives up its turn, also if the call through which its client is ask
   expect(next.given).toBeDefined();
 });
 
+test('a call that needs no turn continues with each answer, and may ask again', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'quiet');
+  await asking(attribution, 'asking');
+  const one = calling(attribution, 'quiet');
+  await settled();
+  for (let n = 0; n < 2; n += 1) {
+    const answered = one.given!.ask('elicitation/create', {}, { signal: new AbortController().signal });
+    await vi.advanceTimersByTimeAsync(100);
+    one.reply({});
+    await answered;
+    await vi.advanceTimersByTimeAsync(100);
+  }
+  const other = calling(attribution, 'asking');
+  await settled();
+  const whose = asksThrough(attribution, 'third');
+  await settled();
+  expect(other.exchange.asked).toEqual([]);
+  other.finish();
+  expect(await whose).toBe(one.given);
+});
+
+test('a call gives up its turn again if the server takes back one of its questions', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await asking(attribution, 'asking');
+  calling(attribution, 'asking');
+  await settled();
+  const controllers = [new AbortController(), new AbortController()];
+  for (const { signal } of controllers)
+    void (await attribution.question(signal)).ask('elicitation/create', {}, { signal }).catch(() => {});
+  await vi.advanceTimersByTimeAsync(60);
+  controllers[0]!.abort();
+  await settled();
+  const next = calling(attribution, 'asking');
+  await vi.advanceTimersByTimeAsync(50);
+  expect(next.given).toBeDefined();
+});
+
+test('questions of other calls do not keep a call from giving up its turn', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await asking(attribution, 'asking');
+  await known(attribution, 'quiet');
+  const session = { id: 's', signal: never };
+  for (const name of ['asking', 'quiet']) calling(attribution, name, session);
+  await settled();
+  void asksThrough(attribution, 'first');
+  const next = calling(attribution, 'asking');
+  await vi.advanceTimersByTimeAsync(40);
+  void asksThrough(attribution, 'second');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(next.given).toBeDefined();
+});
+
+test('a question that is refused because too many are open leaves its call as one that may ask', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await asking(attribution, 'asking', 'naming');
+  await known(attribution, 'quiet');
+  const session = { id: 's', signal: never };
+  const naming = calling(attribution, 'naming', session);
+  await settled();
+  for (let n = 0; n < 100; n += 1)
+    naming.given!.ask('elicitation/create', {}, { signal: new AbortController().signal }).catch(() => {});
+  await vi.advanceTimersByTimeAsync(60);
+  calling(attribution, 'asking', session);
+  const quiet = calling(attribution, 'quiet');
+  await settled();
+  const { signal } = new AbortController();
+  const whose = Promise.resolve(attribution.question(signal));
+  await vi.advanceTimersByTimeAsync(100);
+  const other = calling(attribution, 'asking');
+  await settled();
+  quiet.finish();
+  const refused = failure((await whose).ask('elicitation/create', {}, { signal }));
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await refused).toMatchObject({ message: expect.stringContaining('100 questions') });
+  void failure(asksThrough(attribution, 'again'));
+  await vi.advanceTimersByTimeAsync(10);
+  expect([other.given !== undefined, other.exchange.asked]).toEqual([true, []]);
+});
+
 test('a suspected tool whose calls take long does not take turns any more', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');

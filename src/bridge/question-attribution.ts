@@ -129,7 +129,11 @@ export class QuestionAttribution implements Attribution {
     this.#unnamed.set(signal, question);
     if (task !== undefined) return this.#ofTask(task, signal, method, params);
     const { holder } = this.#turns;
-    if (holder && question.calls.has(holder)) this.#waitSoon((question.presumed = holder));
+    if (holder && question.calls.has(holder)) {
+      question.presumed = holder;
+      // Further questions, which may be of other calls, do not prolong the turn.
+      if (holder.asked === 1) this.#waitSoon(holder);
+    }
     if (question.clients.size === 1) this.#settle(question);
     if (question.through) return question.through;
     if (question.clients.size > 1) return this.#hold(question, signal);
@@ -192,11 +196,6 @@ export class QuestionAttribution implements Attribution {
     if (!call.exchange || !client.newest) throw new NotAsked(method, origin.method);
     checkRelatedTask(method, params, (id) => (this.#tasks.get(id) ?? call.key) === call.key);
     const unnamed = options?.signal && this.#unnamed.get(options.signal);
-    if (client.open >= MAX_OF_ONE) {
-      unnamed?.end();
-      const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
-      throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
-    }
     const question = unnamed ?? this.#open([call], options?.signal);
     question.through = call.exchange;
     const { holder } = this.#turns;
@@ -207,6 +206,10 @@ export class QuestionAttribution implements Attribution {
     client.open += 1;
     const { signal, release } = joined(options?.signal, (client.over ??= abortController()).signal);
     try {
+      if (client.open > MAX_OF_ONE) {
+        const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
+        throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
+      }
       const answer = await origin.ask(method, params, { ...options, signal });
       // With the answer, the server continues the call, also if it was cancelled.
       if (question.presumed?.state === 'abandoned') this.#continue(question.presumed);
@@ -229,12 +232,17 @@ export class QuestionAttribution implements Attribution {
     if (!presumed?.hasYielded) return;
     if (asker) this.#turns.keep(asker);
     this.#continue(presumed);
+    // Others of its questions may be open.
+    this.#waitSoon(presumed);
   }
 
   async #return(call: Call): Promise<void> {
-    const turn = this.#turns.resume(call, call.exchange!);
-    if (turn) await turn;
-    this.#continue(call);
+    // Also if it need not wait, `returns` is set before it continues.
+    try {
+      await this.#turns.resume(call, call.exchange!);
+    } finally {
+      this.#continue(call);
+    }
   }
 
   #continue(call: Call): void {
@@ -279,14 +287,13 @@ export class QuestionAttribution implements Attribution {
       this.#clients.delete(call.key);
       client.over?.abort(allEnded());
     }
-    const quiet = call.cancelled && this.#turns.isQuiet(call);
     const notItsOwn: Question[] = [];
     for (const question of [...call.questions]) {
-      // If it was cancelled, it may have asked, and no other client must be asked. Nor may another call count as the asker, unless the
-      // tool of this one never asked.
-      const mayBeItsOwn = call.cancelled && !(question.since >= call.yielded!) && !(quiet && question.through);
+      // If it was cancelled, it may have asked, and no other client must be asked. Nor may another call count as the asker.
+      const mayBeItsOwn = call.cancelled && !(question.since >= call.yielded!);
       if (mayBeItsOwn) this.#refuse(question);
       else question.remove(call);
+      if (!mayBeItsOwn && question.presumed === call) question.presumed = undefined;
       if (!mayBeItsOwn) notItsOwn.push(question);
     }
     for (const question of notItsOwn) this.#settle(question);
