@@ -88,7 +88,9 @@ test.skipIf(!mounted)(
     rmSync(path.join(directory, 'state.mdb-lock'));
     fill();
     for (const full of [directory, path.join(disk, 'new')])
-      await expect(embeddedState(full)).rejects.toThrow(`The store ${full} cannot be used: No space left on device`);
+      await expect(embeddedState(full)).rejects.toThrow(
+        `The store ${full} cannot be used: no space is left on the disk`,
+      );
     rmSync(path.join(disk, 'others'));
     const onwarning = (warning: string): never => expect.fail(warning);
     await (await embeddedState(directory, { onwarning })).close();

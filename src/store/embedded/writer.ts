@@ -74,5 +74,5 @@ export class Writer {
 /** @throws Error if the disk of a file is full. */
 export function checkSpace(file: string): void {
   const { bavail, bsize } = statfsSync(path.dirname(file));
-  if (bavail * bsize < ENOUGH) throw new Error('No space left on device');
+  if (bavail * bsize < ENOUGH) throw Object.assign(new Error('No space left on device'), { code: 'ENOSPC' });
 }
