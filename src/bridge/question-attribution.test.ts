@@ -896,6 +896,21 @@ test('a question that a cancelled call of a tool that never asked may have asked
   expect(await attribution.question(never)).toBe(one.given);
 });
 
+test('a cancelled call that asks again after its first question was refused reaches nobody', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'quiet');
+  const quiet = calling(attribution, 'quiet');
+  const other = calling(attribution, 'a');
+  await settled();
+  const first = failure(attribution.question(never));
+  quiet.cancel();
+  await vi.advanceTimersByTimeAsync(1000);
+  const second = failure(attribution.question(never));
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await Promise.all([first, second])).toMatchObject([{ code: -32603 }, { code: -32603 }]);
+  expect(other.exchange.asked).toEqual([]);
+});
+
 test('a cancelled call of a tool that never asked delays no question that comes later', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'quiet');

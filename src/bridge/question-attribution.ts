@@ -172,7 +172,7 @@ export class QuestionAttribution implements Attribution {
     if (!call?.state) return undefined;
     call.cancelled = true;
     if (call.state !== 'waiting') call.yielded = undefined;
-    if (this.#turns.isQuiet(call)) {
+    if (this.#turns.isQuiet(call) && Array.from(call.questions).every(({ through }) => through)) {
       this.#end(call);
       return undefined;
     }
