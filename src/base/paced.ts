@@ -43,9 +43,10 @@ function begin(): void {
 }
 
 function isOver(): boolean {
-  if (waiting.size === 0) return sentNow >= PER_TURN;
+  if (sentNow >= PER_TURN) return true;
+  if (waiting.size === 0) return false;
   end ??= performance.now() + MAX_TIME;
-  return sentNow >= PER_TURN || performance.now() >= end;
+  return performance.now() >= end;
 }
 
 function restart(): void {

@@ -290,11 +290,13 @@ export class QuestionAttribution implements Attribution {
     const notItsOwn: Question[] = [];
     for (const question of [...call.questions]) {
       // If it was cancelled, it may have asked, and no other client must be asked. Nor may another call count as the asker.
-      const mayBeItsOwn = call.cancelled && !(question.since >= call.yielded!);
-      if (mayBeItsOwn) this.#refuse(question);
-      else question.remove(call);
-      if (!mayBeItsOwn && question.presumed === call) question.presumed = undefined;
-      if (!mayBeItsOwn) notItsOwn.push(question);
+      if (call.cancelled && !(question.since >= call.yielded!)) {
+        this.#refuse(question);
+        continue;
+      }
+      question.remove(call);
+      if (question.presumed === call) question.presumed = undefined;
+      notItsOwn.push(question);
     }
     for (const question of notItsOwn) this.#settle(question);
   }

@@ -1,9 +1,8 @@
 import path from 'node:path';
-import { fileProblem } from '../../base/file-problem.ts';
 import type { TableName } from '../tables/table.ts';
 import { DirectoryInUse, lockDirectory } from './directory-lock.ts';
 import type { EmbeddedState, EmbeddedStateOptions } from './embedded-types.ts';
-import { loadLmdb, openDatabase } from './open-database.ts';
+import { loadLmdb, openDatabase, unusable } from './open-database.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 import { repair } from './repair.ts';
 import { stateInFile } from './state-in-file.ts';
@@ -49,6 +48,6 @@ async function lock(directory: string): Promise<() => Promise<void>> {
     return await lockDirectory(directory);
   } catch (error) {
     if (error instanceof DirectoryInUse) throw error;
-    throw new Error(`The store ${directory} cannot be used: ${fileProblem(error)}`, { cause: error });
+    throw unusable(directory, error);
   }
 }

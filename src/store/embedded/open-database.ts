@@ -34,8 +34,13 @@ function checkRoom(file: string): void {
   try {
     checkSpace(file);
   } catch (error) {
-    throw new Error(`The store ${path.dirname(file)} cannot be used: ${fileProblem(error)}`, { cause: error });
+    throw unusable(path.dirname(file), error);
   }
+}
+
+/** The error of a store whose folder or files cannot be made. */
+export function unusable(directory: string, cause: unknown): Error {
+  return new Error(`The store ${directory} cannot be used: ${fileProblem(cause)}`, { cause });
 }
 
 /** @throws MissingPackage if `lmdb` is not installed. */
