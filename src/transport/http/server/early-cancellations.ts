@@ -7,6 +7,8 @@ const MAX_IDS = 100;
 const MAX_WAIT = 10_000;
 /** Bounds the memory of ids that are strings. Clients use short ones. */
 const MAX_ID_LENGTH = 100;
+/** How many ids up to the highest are known to be used or not: the bits of an integer, because each session keeps them. */
+const WINDOW = 32;
 
 /**
  * The newest cancellations of a session for which there was no request. A client posts a cancellation on another
@@ -19,24 +21,38 @@ const MAX_ID_LENGTH = 100;
 export class EarlyCancellations {
   /** When each came, by `performance.now()`. Undefined while there is none, because most sessions have none. */
   #ids: Recent<number> | undefined;
-  /** The newest ids of requests that are numbers. The next one overwrites the oldest. */
-  readonly #used: number[] = [];
-  #next = 0;
+  /** The highest id of a request that is a number, since the client last counted from the start. */
+  #highest = -WINDOW;
+  /** Which of the ids up to the highest have been used: bit `n` is for `#highest - n`. */
+  #used = 0;
 
   add(id: unknown): void {
-    if (typeof id === 'number' ? this.#used.includes(id) : typeof id !== 'string' || id.length > MAX_ID_LENGTH) return;
+    if (typeof id === 'number' ? this.#isUsed(id) : typeof id !== 'string' || id.length > MAX_ID_LENGTH) return;
     this.#ids ??= new Recent(MAX_IDS);
     this.#ids.add(id, performance.now());
   }
 
   /** Takes note of a request. Returns whether it has been cancelled already, and forgets the cancellation. */
   take(id: RequestId): boolean {
-    if (typeof id === 'number') {
-      this.#used[this.#next] = id;
-      this.#next = (this.#next + 1) % MAX_IDS;
-    }
+    if (typeof id === 'number') this.#use(id);
     const at = this.#ids?.take(id);
     return at !== undefined && performance.now() - at < MAX_WAIT;
+  }
+
+  #isUsed(id: number): boolean {
+    const below = this.#highest - id;
+    return below >= 0 && below < WINDOW && (this.#used & (1 << below)) !== 0;
+  }
+
+  #use(id: number): void {
+    const below = this.#highest - id;
+    if (below >= 0 && below < WINDOW) {
+      this.#used |= 1 << below;
+      return;
+    }
+    // Far below is where a client counts from the start.
+    this.#used = -below > 0 && -below < WINDOW ? (this.#used << -below) | 1 : 1;
+    this.#highest = id;
   }
 }
 
