@@ -9,7 +9,7 @@ import type { DetailedTask } from '../protocol/tasks.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import type { Bus } from '../store/bus.ts';
 import type { LazyTasks } from './lazy-tasks.ts';
-import { SharedChanges, type Changes } from './shared-changes.ts';
+import type { Changes, SharedChanges } from './shared-changes.ts';
 import { demandTasks } from './task-rules.ts';
 
 /** The lists that can change, by their names in the filter and the capabilities. */
@@ -129,9 +129,10 @@ export class Listeners {
     this.#onerror = onerror;
   }
 
-  /** Tells other processes what changes here, and listeners here what changes there. Returns a function that ends this. */
-  share(bus: Bus | undefined): () => void {
+  /** Tells other processes what changes here, and listeners here what changes there. Resolves with a function that ends this. */
+  async share(bus: Bus | undefined): Promise<() => void> {
     if (!bus) return () => {};
+    const { SharedChanges } = await import('./shared-changes.ts');
     const hear = (changes: Changes): void => this.#hear(changes);
     const shared = this.#others.get(bus) ?? {
       changes: new SharedChanges(bus, this.#server, hear, this.#onerror),

@@ -24,8 +24,8 @@ export interface ServingOptions {
    * Called with each state that the server is served with. Returns a function that is called if it is not served.
    */
   readonly keepTasks: (state: Partial<State>) => () => void;
-  /** Called with each state that the server is served with. Returns a function that is called when it no longer is. */
-  readonly shareChanges: (state: Partial<State>) => () => void;
+  /** Called with each state that the server is served with. Resolves with a function that is called when it no longer is. */
+  readonly shareChanges: (state: Partial<State>) => Promise<() => void>;
 }
 
 type FetchFunction = (request: Request, context?: FetchContext) => Promise<Response>;
@@ -95,7 +95,7 @@ export class Serving {
     const { listen } = await import('../transport/http/server/listen.ts');
     const inbound = await this.#inbound(options.state);
     const http = this.#httpOptions(inbound, options);
-    const state = this.#use(http);
+    const state = await this.#use(http);
     const listener = await listenFor(inbound, listen, http).catch((error: unknown) => {
       state.forget();
       throw error;
@@ -145,7 +145,7 @@ export class Serving {
     // The framework has already routed the path. HTTP+SSE (2024-11-05) needs two own paths, so it is off here.
     const { path = '*', ssePath = false } = this.#options.http;
     const http = this.#httpOptions(inbound, { path, ssePath });
-    const state = this.#use(http);
+    const state = await this.#use(http);
     let handler: HttpHandler;
     try {
       handler = createHttpHandler(http);
@@ -175,10 +175,10 @@ export class Serving {
   }
 
   /** Uses the state, if there is one. `leave` must be called when the server is closed, `forget` if it is not served. */
-  #use({ state }: ListenOptions): { forget: () => void; leave: () => void } {
+  async #use({ state }: ListenOptions): Promise<{ forget: () => void; leave: () => void }> {
     if (!state) return { forget: () => {}, leave: () => {} };
     const forgetTasks = this.#options.keepTasks(state);
-    const leave = this.#options.shareChanges(state);
+    const leave = await this.#options.shareChanges(state);
     return {
       leave,
       forget: () => {
