@@ -10,7 +10,7 @@ import { weightOf } from '../jsonrpc/weight.ts';
  * The most questions that may wait for the user. Each change of the state repeats them, so their size is limited too.
  */
 const MAX_QUESTIONS = 100;
-/** The most bytes of all waiting questions, estimated. */
+/** The most bytes of all waiting questions, estimated, and the most characters of their JSON text. */
 const MAX_SIZE = 16 * 1024 * 1024;
 /** The error code if the user refuses (2025-11-25, client/sampling: Error Handling). */
 const REJECTED = -1;
@@ -38,8 +38,8 @@ export class QuestionInbox {
    * @throws RpcError if the user refuses, or if too many questions wait.
    */
   ask(method: Question['method'], params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const size = weightOf(params, MAX_SIZE);
-    if (this.#waiting.size >= MAX_QUESTIONS || this.#size + size > MAX_SIZE)
+    const size = this.#waiting.size < MAX_QUESTIONS ? sizeOf(params) : Infinity;
+    if (this.#size + size > MAX_SIZE)
       throw new RpcError(ErrorCode.InternalError, 'Too many questions wait for an answer');
     this.#last += 1;
     const question: Question = { id: this.#last, method, params, received: new Date().toISOString() };
@@ -83,6 +83,12 @@ export class QuestionInbox {
   #changed(): void {
     this.#onchange([...this.#waiting.values()].map(({ question }) => question));
   }
+}
+
+/** In JSON, a character that must be escaped is six characters. Each state has them. */
+function sizeOf(params: JsonObject): number {
+  const weight = weightOf(params, MAX_SIZE);
+  return weight > MAX_SIZE ? weight : Math.max(weight, JSON.stringify(params).length);
 }
 
 async function check({ method, params }: Question, result: JsonObject): Promise<void> {

@@ -15,7 +15,7 @@ import { streamLines } from './line-stream.ts';
 import type { PageCommands } from './page-api.ts';
 import { recordLines, type RecordSource } from './record-stream.ts';
 import type { SessionCommands } from './session-api.ts';
-import { stateLines, type StateFeed } from './state-feed.ts';
+import type { StateFeed } from './state-feed.ts';
 import { readStaticFiles, type StaticFile } from './static-files.ts';
 import { Strangers } from './strangers.ts';
 
@@ -165,7 +165,7 @@ class PageRequests {
     const { target } = feed.state;
     streamLines(response, [
       (signal) => recordLines(capture, { after, target, signal }),
-      (signal) => stateLines(feed, signal),
+      (signal) => feed.lines(signal),
     ]).catch(() => response.destroy());
   }
 

@@ -6,6 +6,8 @@ import type { InspectorState } from './page-api.ts';
 export class StateFeed {
   #state: InspectorState;
   readonly #readers = new Waiters();
+  /** The line of the newest state that was sent. All pages share it. */
+  #sent: { readonly state: InspectorState; readonly line: Uint8Array } | undefined;
 
   constructor(state: InspectorState) {
     this.#state = state;
@@ -28,6 +30,16 @@ export class StateFeed {
       else yield (last = this.#state);
     }
   }
+
+  /** A line for the state now, and for each change. */
+  async *lines(signal: AbortSignal): AsyncGenerator<Lines, void> {
+    for await (const state of this.states(signal)) yield { text: this.#lineOf(state), isNewest: true };
+  }
+
+  #lineOf(state: InspectorState): Uint8Array {
+    if (this.#sent?.state !== state) this.#sent = { state, line: Buffer.from(`${JSON.stringify({ state })}\n`) };
+    return this.#sent.line;
+  }
 }
 
 /** The state of an inspector that sends nothing. */
@@ -42,9 +54,4 @@ export function fixedState(role: 'observer' | 'recording', target: string): Stat
     roots: [],
     subscriptions: [],
   });
-}
-
-/** A line for the state now, and for each change. */
-export async function* stateLines(feed: StateFeed, signal: AbortSignal): AsyncGenerator<Lines, void> {
-  for await (const state of feed.states(signal)) yield { text: `${JSON.stringify({ state })}\n`, isNewest: true };
 }
