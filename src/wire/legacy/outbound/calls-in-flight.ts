@@ -40,6 +40,11 @@ export class CallsInFlight {
     return this.#calls.size;
   }
 
+  /** Whether another call is in flight than that of an exchange, which may have ended. */
+  hasOthersThan(exchange: Exchange): boolean {
+    return this.size > (this.of(exchange) ? 1 : 0);
+  }
+
   add(id: RequestId, call: CallInFlight): void {
     const { exchange, upstreamToken } = call;
     const { session, logLevel } = exchange.caller;

@@ -6,7 +6,7 @@ import { deferred, settled } from '../../../../test/support/service.ts';
 import { Peer } from '../../../../test/support/wire.ts';
 import { NotAsked } from '../../../core/exchange.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
-import type { JsonObject } from '../../../jsonrpc/message.ts';
+import type { JsonObject, Message, Request } from '../../../jsonrpc/message.ts';
 import { memoryTransportPair } from '../../../transport/memory.ts';
 import type { Attribution } from './attribution.ts';
 import { connectLegacy, type OutboundOptions } from './outbound.ts';
@@ -467,6 +467,23 @@ describe('questions of the server', () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(server.take()).toMatchObject([{ id: 's1', result: { name: 'older' } }]);
   });
+
+  test.each(['before', 'after'])(
+    'are asked through another call if they come right %s the result of the newest',
+    async (when) => {
+      const { server, start, transport } = await ready();
+      await start('tools/call', { name: 'older' }, answering('older'));
+      const refuse = (): Promise<never> => Promise.reject(new NotAsked('elicitation/create', 'tools/call'));
+      await start('tools/call', { name: 'newer' }, { onask: refuse });
+      const { id } = server.take()[1] as Request;
+      const question: Message = { jsonrpc: '2.0', id: 's1', method: 'elicitation/create' };
+      const result: Message = { jsonrpc: '2.0', id, result: {} };
+      // In one turn of the event loop, as lines that are read together.
+      for (const message of when === 'before' ? [question, result] : [result, question]) transport.onmessage!(message);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(server.take()).toMatchObject([{ id: 's1', result: { name: 'older' } }]);
+    },
+  );
 
   test('wait for a later turn of the event loop if the caller of the newest call has left', async () => {
     const { server, start } = await ready();

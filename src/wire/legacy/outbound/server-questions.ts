@@ -122,7 +122,8 @@ export class ServerQuestions {
       signal.throwIfAborted();
       // Any of several calls may have asked, so the question does not end with the call that carries it. A server also
       // asks for roots without a call, when they have changed (client/roots: Root List Changes).
-      const ambiguous = this.#calls.size > 1 || method === Method.ListRoots;
+      // The call that carries it may have ended since it was chosen.
+      const ambiguous = this.#calls.hasOthersThan(exchange) || method === Method.ListRoots;
       try {
         return await this.#through(exchange, method, params, signal, ambiguous);
       } catch (error) {
