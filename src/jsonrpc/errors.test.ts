@@ -48,3 +48,9 @@ test.each([
 ])('a value thrown with %s is an internal error', (_, thrown: unknown) => {
   expect(RpcError.from(thrown)).toMatchObject({ code: -32603, message: 'Internal error' });
 });
+
+test.each([Number.NaN, 1.5, 'ENOENT', undefined])('the code %s is refused, because no peer would accept it', (code) => {
+  expect(() => new RpcError(code as number, 'no such file')).toThrow(
+    new TypeError(`The code of an RpcError must be an integer, not ${code}: no such file`),
+  );
+});

@@ -52,9 +52,13 @@ export class RpcError extends Error {
   /**
    * @param message says what to do about the error. It is sent to the peer.
    * @param options `data` is sent to the peer, `cause` and `origin` are not. `origin` is `'local'` by default.
+   * @throws TypeError if the code is no integer: no peer would accept the response, and the call would have no answer.
    */
   constructor(code: number, message: string, options: RpcErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    if (!Number.isInteger(code)) {
+      throw new TypeError(`The code of an RpcError must be an integer, not ${String(code)}: ${message}`);
+    }
     this.code = code;
     this.data = options.data;
     this.origin = options.origin ?? 'local';
