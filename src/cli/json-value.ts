@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
 import { fileProblem } from '../base/file-problem.ts';
+import { fileStream } from '../base/file-stream.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Failure } from './failure.ts';
 
@@ -17,7 +17,7 @@ export async function readJson(option: string, what: string, given: string): Pro
   let text = given;
   try {
     if (given === '-') text = await readAll(process.stdin);
-    else if (given.startsWith('@')) text = await readAll(createReadStream(given.slice(1)));
+    else if (given.startsWith('@')) text = await readAll(fileStream(given.slice(1)));
   } catch (error) {
     throw Failure.usage(`cannot read the ${what} from ${from}: ${fileProblem(error)}`);
   }

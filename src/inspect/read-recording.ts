@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { fileStream } from '../base/file-stream.ts';
 import { Layering } from './layering.ts';
 import type { WireRecord } from './record.ts';
 import { MAX_LINE, parseHeader, parseRecord, type RecordingHeader } from './recording-format.ts';
@@ -37,7 +37,7 @@ export class RecordingError extends Error {
  */
 export async function readRecording(source: string | AsyncIterable<Uint8Array>): Promise<Recording> {
   const file = typeof source === 'string' ? source : 'the recording';
-  const lines = linesOf(typeof source === 'string' ? createReadStream(source) : source);
+  const lines = linesOf(typeof source === 'string' ? fileStream(source) : source);
   const parse = <T>({ number }: Line, parser: () => T): T => {
     try {
       return parser();
