@@ -50,8 +50,8 @@ export type ClientOf = (caller: Caller) => object | string | undefined;
  * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
  *
  * Some cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; the server asks
- * for a call that it has answered, answers one without waiting for its answer, or asks for one that was cancelled while it waited, or
- * before it asked if its tool is quiet.
+ * for a call that it has answered, answers one without waiting for its answer, or asks for one that was cancelled while it waited; or it
+ * asks for a cancelled call of a quiet tool, and leaves the question open for 2 seconds.
  * Such a question can reach another client, whose call runs.
  */
 export class QuestionAttribution implements Attribution {
@@ -170,16 +170,12 @@ export class QuestionAttribution implements Attribution {
   cancelled(exchange: Exchange): (() => void) | undefined {
     const call = this.#byExchange.get(exchange);
     if (!call?.state) return undefined;
-    call.cancelled = true;
+    call.cancelled = performance.now();
     if (call.state !== 'waiting') call.yielded = undefined;
-    if (this.#turns.isQuiet(call) && Array.from(call.questions).every(({ through }) => through)) {
-      this.#end(call);
-      return undefined;
-    }
     clearTimeout(call.timer);
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
     call.exchange = undefined;
-    if (call.state !== 'waiting') this.#turns.keep(call);
+    if (call.state !== 'waiting' && !this.#turns.isQuiet(call)) this.#turns.keep(call);
     this.#move(call, 'abandoned');
     return () => this.#end(call);
   }
@@ -218,6 +214,8 @@ export class QuestionAttribution implements Attribution {
       release();
       client.open -= 1;
       const { presumed } = question;
+      // No call waits for it any more, so none may be found to.
+      question.forgetCalls();
       // The call may ask again, so it needs its turn. The server may also take the question back meanwhile.
       if (presumed?.hasYielded) await (presumed.returns ??= this.#return(presumed)).finally(() => question.end());
       question.end();
@@ -290,7 +288,7 @@ export class QuestionAttribution implements Attribution {
     const notItsOwn: Question[] = [];
     for (const question of [...call.questions]) {
       // If it was cancelled, it may have asked, and no other client must be asked. Nor may another call count as the asker.
-      if (call.cancelled && !(question.since >= call.yielded!)) {
+      if (this.#mayStillAsk(call, question)) {
         this.#refuse(question);
         continue;
       }
@@ -299,6 +297,12 @@ export class QuestionAttribution implements Attribution {
       notItsOwn.push(question);
     }
     for (const question of notItsOwn) this.#settle(question);
+  }
+
+  /** Whether the question of a cancelled call may still be open. One of a quiet tool that asks later is not. */
+  #mayStillAsk(call: Call, { since }: Question): boolean {
+    if (call.cancelled === undefined || since >= call.yielded!) return false;
+    return since <= call.cancelled || !this.#turns.isQuiet(call);
   }
 
   /** Asks the client if the question can only be for one. If only one call can have asked, it waits for the answer. */

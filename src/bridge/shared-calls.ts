@@ -20,8 +20,8 @@ export class Call {
   asked = 0;
   /** Whether it may have asked a question that was refused, or that its client got. */
   mayHaveAsked = false;
-  /** Whether it was cancelled, so that questions without an asker may be of this call. */
-  cancelled = false;
+  /** When it was cancelled (`performance.now`), so that questions without an asker may be of this call. */
+  cancelled: number | undefined;
   /** When it gave up its turn after a question (`performance.now`). Undefined if it has continued since. */
   yielded: number | undefined;
   /** Resolves when a call that has an answer has its turn again. */
