@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { constants, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -7,6 +9,7 @@ import { runEverwire, startEverwire, temporaryFolder } from '../support/command-
 import { PageClient } from '../support/inspector.ts';
 import { devFile } from '../support/dev-file.ts';
 import { programs, root, startNode, type RunningProcess } from '../support/process.ts';
+import { StreamTransport } from '../../src/transport/stdio/stream.ts';
 
 interface Dev extends RunningProcess {
   readonly url: string;
@@ -244,6 +247,21 @@ describe('everwire dev', () => {
     onTestFinished(() => caller.close());
     expect(await textOf(caller, 'say')).toEqual(text('clean'));
     expect(errors).toEqual([]);
+  });
+
+  // A process that inherits a pipe makes it blocking, and then a write to it waits until somebody reads.
+  test.skipIf(process.platform !== 'linux')('never waits for a reader of stderr', async () => {
+    const file = devFile(say('one'));
+    const child = spawn(process.execPath, [...programs.everwire, 'dev', '--stdio', file.path]);
+    onTestFinished(() => void child.kill());
+    const caller = await connect(() => new StreamTransport(child.stdout, child.stdin, { role: 'client' }));
+    onTestFinished(() => caller.close());
+    for (const words of ['two', 'three']) {
+      file.write(`${say(words)}\nfor (let line = 0; line < 3000; line += 1) console.log('x'.repeat(1000));`);
+      await expect.poll(() => textOf(caller, 'say'), { timeout: 10_000 }).toEqual(text(words));
+      const [, flags] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/${child.pid}/fdinfo/2`, 'utf8'))!;
+      expect(Number.parseInt(flags!, 8) & constants.O_NONBLOCK).toBe(constants.O_NONBLOCK);
+    }
   });
 
   test('shows the wire in the inspector', async () => {

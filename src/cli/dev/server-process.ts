@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { isPeerUrl } from '../../base/peer-url.ts';
 import { Deferred } from '../../base/deferred.ts';
@@ -24,6 +25,8 @@ export interface ServerProcessOptions {
 
 /** How long a process has to end after SIGTERM, and then after SIGKILL. Milliseconds. */
 const STOP_TIMEOUT = 2000;
+/** How long its last output may take. Processes that it has left behind may hold its pipes open. Milliseconds. */
+const LAST_OUTPUT_WAIT = 500;
 const WINDOWS = process.platform === 'win32';
 
 /**
@@ -38,20 +41,26 @@ export class ServerProcess {
   readonly #channels: Channels;
   readonly #group: ProcessGroup | undefined;
   readonly #gone = new Deferred();
+  /** All its output is read. */
+  readonly #closed = new Deferred();
   #ended = false;
 
   constructor({ file, imports, onfiles, onerror }: ServerProcessOptions) {
     this.#file = path.basename(file);
     const args = [...imports.flatMap((each) => ['--import', each]), built('lib/dev-child.js'), file];
     watchdog.start(({ message }) => onerror(new Error(`The watchdog of ${this.#file} cannot run: ${message}`)));
+    // Starting a process makes a pipe that it inherits blocking here, too: nobody would be served until stderr is read.
+    const output = process.stderr.isTTY ? 2 : 'pipe';
     const child = spawn(process.execPath, args, {
-      stdio: ['ignore', 2, 2, 'ipc'],
+      stdio: ['ignore', output, output, 'ipc'],
       env: { ...process.env, WATCH_REPORT_DEPENDENCIES: '1' },
       // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
       detached: !WINDOWS,
       windowsHide: true,
     });
     this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) if (stream) passOn(stream);
+    child.once('close', () => this.#closed.resolve());
     if (child.pid !== undefined) {
       this.#group = new ProcessGroup(child.pid);
       watchdog.add(child.pid);
@@ -79,7 +88,8 @@ export class ServerProcess {
     const end = (how: string): void => {
       if (this.#ended) return;
       this.#ended = true;
-      ready.reject(new Error(`it ${how}`));
+      // Its last output says why.
+      void this.#output().then(() => ready.reject(new Error(`it ${how}`)));
       this.#channels.end(new Error(`${this.#file} ${how}`));
       void this.#release();
     };
@@ -113,8 +123,38 @@ export class ServerProcess {
       watchdog.forget(group.pid);
     }
     if (this.#child.connected) this.#child.disconnect();
+    await this.#output();
+    // Nobody reads the rest.
+    this.#child.stdout?.destroy();
+    this.#child.stderr?.destroy();
     this.#gone.resolve();
   }
+
+  /** Resolves when its last output is passed on, if it does not take long. */
+  #output(): Promise<void> {
+    return waitFor(this.#closed.promise, { timeout: LAST_OUTPUT_WAIT }).catch(() => {});
+  }
+}
+
+/** The outputs that are not read until stderr takes more. */
+const paused = new Set<Readable>();
+
+function resume(): void {
+  for (const output of paused) output.resume();
+  paused.clear();
+}
+
+// If nobody can read stderr any more, it closes.
+process.stderr.on('drain', resume).on('close', resume);
+
+/** Passes on to stderr what a process prints. */
+function passOn(output: Readable): void {
+  output.on('data', (chunk: Buffer) => {
+    if (process.stderr.write(chunk)) return;
+    output.pause();
+    paused.add(output);
+  });
+  output.once('close', () => paused.delete(output));
 }
 
 /** The paths of modules that Node has reported. Modules of Node itself and of packages are left out. */
