@@ -17,8 +17,6 @@ export interface Session {
   readonly revived?: boolean | undefined;
   /** Whether the session has ended in all processes, and not only in this one. Set before `signal` fires. Default false. */
   readonly endedEverywhere?: boolean | undefined;
-  /** Whether another process passes on to the client what belongs to no request. May change at any time. Default false. */
-  readonly readElsewhere?: boolean | undefined;
 }
 
 /** The sender of a request, and its capabilities. */

@@ -135,6 +135,4 @@ export interface Transport {
   readonly listensOutsideRequests?: boolean | undefined;
   /** Whether the session has ended at all processes, and not only at this one. Set before `onclose` is called. */
   readonly endedEverywhere?: boolean | undefined;
-  /** Whether another process passes on to the peer what belongs to no request. May change at any time. Default false. */
-  readonly readElsewhere?: boolean | undefined;
 }

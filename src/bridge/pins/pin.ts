@@ -1,8 +1,7 @@
 import { Lifetime } from '../../base/lifetime.ts';
 import { Waiters } from '../../base/waiters.ts';
-import type { Exchange, Session } from '../../core/exchange.ts';
+import type { Session } from '../../core/exchange.ts';
 import { Unavailable } from '../../core/unavailable.ts';
-import { NotificationMethod } from '../../protocol/methods.ts';
 import type { NodeId } from '../../store/bus.ts';
 
 /** Finds a connection of a bridge: the signal of a session, or the identity of a client without one. */
@@ -91,18 +90,6 @@ export class Pin {
 /** Whether a key is that of a session. */
 export function isSessionKey(key: string): boolean {
   return (JSON.parse(key) as unknown[])[1] === 'session';
-}
-
-/**
- * Sends the notifications of a subscription, unless another process passes on to the client what belongs to no request: that one
- * has the same subscription.
- */
-export function notifyReader(exchange: Exchange): Exchange['notify'] {
-  return (method, params) => {
-    const isAcknowledgement = method === NotificationMethod.Acknowledged;
-    if (!isAcknowledgement && exchange.caller.session?.readElsewhere === true) return Promise.resolve();
-    return exchange.notify(method, params);
-  };
 }
 
 /** Nothing was done for the request. */

@@ -77,7 +77,6 @@ class TestSession implements Session {
   readonly sharedId: string;
   readonly revived: boolean;
   endedEverywhere = false;
-  readElsewhere = false;
 
   /** @param revived whether another process has opened it. */
   constructor(sharedId = 'shared', revived = false) {
@@ -498,32 +497,6 @@ describe('a connection', () => {
 
 describe('a subscription', () => {
   const LISTEN = { notifications: { toolsListChanged: true, resourceSubscriptions: ['x://1'] } };
-
-  test('brings its notifications only where the client reads them', async () => {
-    const { serve } = world();
-    const listeners: Exchange[] = [];
-    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
-      if (each.method !== 'subscriptions/listen') return { node };
-      listeners.push(each);
-      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
-      return new Promise(() => {});
-    };
-    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
-    const sessions = [new TestSession(), new TestSession()] as const;
-    await a.call(request('tools/call', {}, sessions[0]));
-    const listening = sessions.map((session) => request('subscriptions/listen', LISTEN, session));
-    for (const [n, process] of [a, b].entries()) process.call(listening[n]!).catch(() => {});
-    await expect.poll(() => listening.map(({ notified }) => notified.length)).toEqual([1, 1]);
-    const log = (data: string): Promise<unknown> =>
-      Promise.all(listeners.map((each) => each.notify('notifications/message', { level: 'error', data })));
-    sessions[1].readElsewhere = true;
-    await log('at a');
-    [sessions[0].readElsewhere, sessions[1].readElsewhere] = [true, false];
-    await log('at b');
-    const heard = listening.map(({ notified }) => notified.slice(1).map(({ params }) => params?.['data']));
-    expect(heard).toEqual([['at a'], ['at b']]);
-    for (const each of listening) each.abort();
-  });
 
   test('goes on at another process, and says that all may have changed', async () => {
     const { serve } = world();

@@ -19,7 +19,7 @@ import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
 import type { KeptSessions } from './kept-sessions.ts';
-import { isSessionKey, NO_SESSION, notifyReader, Pin, unavailable, type ConnectionKey } from './pin.ts';
+import { isSessionKey, NO_SESSION, Pin, unavailable, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** How long a request looks for the process of its client, and the pause between. Milliseconds. */
@@ -322,7 +322,7 @@ export class Pins {
    */
   async #listen(exchange: Exchange, key: string): Promise<JsonObject> {
     const resubscription = new Resubscription();
-    const tell = acknowledgedOnce(derive(exchange, { notify: notifyReader(exchange) }));
+    const tell = acknowledgedOnce(exchange);
     let acknowledged = false;
     const notify: Exchange['notify'] = (method, params) => {
       if (method === NotificationMethod.Acknowledged) {

@@ -258,7 +258,6 @@ export class LegacyInbound implements Connection {
     caller.address = extra?.address;
     caller.session.sharedId = this.#transport.sharedId;
     caller.session.revived = this.#transport.revived;
-    caller.session.transport = this.#transport;
     this.#phase = 'opening';
     request.cancellable = false;
     const exchange = this.#exchange(request, Method.Discover, {}, extra);

@@ -4,7 +4,6 @@ import type { LogLevel } from '../../../protocol/logging.ts';
 import { LATEST_LEGACY_REVISION, type Revision } from '../../../protocol/revisions.ts';
 import type { AuthInfo, Implementation } from '../../../protocol/types.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
-import type { Transport } from '../../../transport/transport.ts';
 
 /** The caller of a session. A later change of its log level applies to every exchange at once. */
 export class SessionCaller implements Caller {
@@ -24,9 +23,4 @@ class SessionLifetime extends Lifetime implements Session {
   sharedId: string | undefined;
   revived: boolean | undefined;
   endedEverywhere: boolean | undefined;
-  transport: Transport | undefined;
-
-  get readElsewhere(): boolean | undefined {
-    return this.transport?.readElsewhere;
-  }
 }

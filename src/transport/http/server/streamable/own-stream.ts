@@ -70,11 +70,6 @@ export class OwnStream {
     return this.#opened?.isRead ?? false;
   }
 
-  /** Whether another process passes the stream on to the client. */
-  get isReadElsewhere(): boolean {
-    return !this.#isReader;
-  }
-
   /**
    * Resolves when the message is in the log, and the connection, if it is here, can take more. If each process hears of a
    * change, only the reader sends it.
