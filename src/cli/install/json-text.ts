@@ -4,6 +4,7 @@ import { ConfigJson, JsonError } from '../../bridge/config/json.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import {
   applyEdits,
+  blankStart,
   FormatError,
   indentAt,
   lineEndOf,
@@ -143,9 +144,9 @@ class JsonText implements ServerText {
       const part = wholeLines(text, from, to);
       if (part.start !== from || part.end !== to) return { ...part, text: '' };
       // In a line with others, the spaces to its neighbour go too.
-      const before = comma ? 0 : /[ \t]*$/.exec(text.slice(0, from))![0].length;
+      const start = comma ? from : blankStart(text, from);
       const after = comma ? /^[ \t]*/.exec(text.slice(to))![0].length : 0;
-      return { start: from - before, end: to + after, text: '' };
+      return { start, end: to + after, text: '' };
     });
     const last = kept.at(-1);
     const lastRemoved = removed.at(-1)!;

@@ -164,6 +164,14 @@ function isSubsequence(part: string, whole: string): boolean {
   return at === part.length;
 }
 
+test('a line with very many spaces does not take long', () => {
+  const spaces = ' '.repeat(300_000);
+  const text = `{"mcpServers": {${spaces}"old": {},${spaces}"new": {}}}`;
+  const begun = performance.now();
+  expect(json(text).without('new')).toBe(`{"mcpServers": {${spaces}"old": {}}}`);
+  expect(performance.now() - begun).toBeLessThan(2000);
+});
+
 describe('TOML', () => {
   const url = { url: 'https://example.com/mcp', http_headers: { 'X-Key': 'a b' } };
 

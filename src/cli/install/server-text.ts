@@ -53,6 +53,13 @@ export function lineIndent(text: string, position: number): string {
   return /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', position - 1) + 1))![0];
 }
 
+/** Where the spaces and tabs before a position begin. A pattern would take minutes for a file with very many. */
+export function blankStart(text: string, position: number): number {
+  let at = position;
+  while (text[at - 1] === ' ' || text[at - 1] === '\t') at -= 1;
+  return at;
+}
+
 /** Whole lines, with the line end, if there is nothing else in the lines of a part. Otherwise the part itself. */
 export function wholeLines(text: string, start: number, end: number): { start: number; end: number } {
   const indent = indentAt(text, start);
