@@ -92,6 +92,11 @@ export function isSessionKey(key: string): boolean {
   return (JSON.parse(key) as unknown[])[1] === 'session';
 }
 
+/** Whether a request failed only because the process that should serve it could not be reached. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof Unavailable;
+}
+
 /** Nothing was done for the request. */
 export function unavailable(cause: unknown): Unavailable {
   const why = cause instanceof Error ? `: ${cause.message}` : '';

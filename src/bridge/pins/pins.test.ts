@@ -524,4 +524,30 @@ describe('a subscription', () => {
     listening.abort();
     over.catch(() => {});
   });
+
+  test('goes on when the store is back, if that was out while the connection moved', async () => {
+    const { serve, claimed } = world();
+    const begun: string[] = [];
+    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+      if (each.method !== 'subscriptions/listen') return { node };
+      begun.push(node);
+      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
+      return new Promise(() => {});
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const listening = request('subscriptions/listen', LISTEN, new TestSession());
+    const over = vi.fn<() => void>();
+    b.call(listening).then(over, over);
+    await expect.poll(() => listening.notified.length).toBe(1);
+    b.breakStore();
+    a.gone();
+    const before = claimed.length;
+    await expect.poll(() => claimed.length, { timeout: 30_000 }).toBeGreaterThan(before);
+    await settled();
+    expect(over).not.toHaveBeenCalled();
+    b.mendStore();
+    await expect.poll(() => begun, { timeout: 30_000 }).toEqual(['a', 'b']);
+    listening.abort();
+  });
 });

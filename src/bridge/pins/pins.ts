@@ -19,7 +19,7 @@ import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
 import type { KeptSessions } from './kept-sessions.ts';
-import { isSessionKey, NO_SESSION, Pin, unavailable, type ConnectionKey } from './pin.ts';
+import { isSessionKey, isUnavailable, NO_SESSION, Pin, unavailable, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** How long a request looks for the process of its client, and the pause between. Milliseconds. */
@@ -338,7 +338,7 @@ export class Pins {
         return await this.#route(through, key);
       } catch (error) {
         if (signal.aborted) break;
-        if (!acknowledged || !(error instanceof Moved) || this.#draining) throw error;
+        if (!acknowledged || !(error instanceof Moved || isUnavailable(error)) || this.#draining) throw error;
       }
       resubscription.ended();
       await resubscription.pause(signal, this.#closing.signal);
