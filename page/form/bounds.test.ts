@@ -147,3 +147,13 @@ test('a keystroke does not copy the mistakes that were found before, for each of
   expect(form.messages.value.get(form.root)!.length).toBeGreaterThan(49_000);
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
 });
+
+test.each([
+  ['properties', (at: number) => ({ properties: { [`p${at}`]: { type: 'string' } } })],
+  ['required properties', (at: number) => ({ required: [`p${at}`] })],
+])('an object of thousands of joined schemas with %s is edited as JSON', (_, part) => {
+  const model = (length: number): FormModel =>
+    new FormModel({ type: 'object', allOf: Array.from({ length }, (__, at) => part(at)) });
+  expect(model(300).root.kind).toBe('object');
+  expect(model(15_000).root.kind).toBe('json');
+});

@@ -4,7 +4,7 @@ import { subschemasOf } from '../../src/schema/subschemas.ts';
 import { Work } from '../../src/schema/work.ts';
 import { jsonOf } from './json-text.ts';
 
-/** The steps for one action of the user: one for each schema that is read, and each 16 names in it. */
+/** The steps for one action of the user: one for each schema that is read, and each 16 names in it or in schemas that are joined. */
 const MAX_STEPS = 20_000;
 /** How deep schemas may be joined. */
 const MAX_DEPTH = 100;
@@ -56,8 +56,13 @@ export class SchemaReader {
       open.add(one);
       const { $ref, allOf, ...own } = one;
       let flat: JsonObject = own;
-      if (typeof $ref === 'string') flat = joined(flat, read(this.#target($ref)));
-      if (Array.isArray(allOf)) for (const part of allOf) flat = joined(flat, read(part));
+      const join = (other: JsonObject): void => {
+        // All members are copied each time.
+        this.take((sizeOf(flat) + sizeOf(other)) >>> 4);
+        flat = joined(flat, other);
+      };
+      if (typeof $ref === 'string') join(read(this.#target($ref)));
+      if (Array.isArray(allOf)) for (const part of allOf) join(read(part));
       open.delete(one);
       return flat;
     };
@@ -81,6 +86,13 @@ export class SchemaReader {
 
 function namesIn(value: unknown): number {
   return isObject(value) ? Object.keys(value).length : 0;
+}
+
+/** The members of a schema, with the names and values in each. */
+function sizeOf(schema: JsonObject): number {
+  let size = 0;
+  for (const value of Object.values(schema)) size += 1 + (Array.isArray(value) ? value.length : namesIn(value));
+  return size;
 }
 
 /** Joins two schemas. If they contradict each other, the first one decides. */
