@@ -940,6 +940,28 @@ test('a cancelled call of a tool that never asked does not keep other calls from
   expect(one.given).toBeDefined();
 });
 
+test('a call whose turn it is gives it up when it is cancelled, if its tool has proved not to ask meanwhile', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'tool', 'quiet');
+  const [here, there] = ['here', 'there'].map((id) => ({ id, signal: never }));
+  for (let n = 0; n < 2; n += 1) calling(attribution, 'tool', here);
+  const quiet = calling(attribution, 'quiet', there);
+  void asksThrough(attribution, 'of one of the first two calls');
+  const later = calling(attribution, 'tool', here);
+  await settled();
+  quiet.finish();
+  await settled();
+  // Now the tool may ask, so this call takes the turn.
+  const holder = calling(attribution, 'tool', here);
+  const other = calling(attribution, 'a', there);
+  later.finish();
+  await settled();
+  expect([holder, other].map(({ given }) => given !== undefined)).toEqual([true, false]);
+  holder.cancel();
+  await settled();
+  expect(other.given).toBeDefined();
+});
+
 test('a call does not wait for a question that is answered already, when the other call that could have asked it ends', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'quiet');

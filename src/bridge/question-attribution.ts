@@ -175,7 +175,8 @@ export class QuestionAttribution implements Attribution {
     clearTimeout(call.timer);
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
     call.exchange = undefined;
-    if (call.state !== 'waiting' && !this.#turns.isQuiet(call)) this.#turns.keep(call);
+    if (this.#turns.isQuiet(call)) this.#turns.end(call);
+    else if (call.state !== 'waiting') this.#turns.keep(call);
     this.#move(call, 'abandoned');
     return () => this.#end(call);
   }
@@ -214,7 +215,7 @@ export class QuestionAttribution implements Attribution {
       release();
       client.open -= 1;
       const { presumed } = question;
-      // No call waits for it any more, so none may be found to.
+      // From now on, no call counts as waiting for its answer.
       question.forgetCalls();
       // The call may ask again, so it needs its turn. The server may also take the question back meanwhile.
       if (presumed?.hasYielded) await (presumed.returns ??= this.#return(presumed)).finally(() => question.end());
@@ -287,8 +288,8 @@ export class QuestionAttribution implements Attribution {
     }
     const notItsOwn: Question[] = [];
     for (const question of [...call.questions]) {
-      // If it was cancelled, it may have asked, and no other client must be asked. Nor may another call count as the asker.
-      if (this.#mayStillAsk(call, question)) {
+      // Then no other client must be asked. Nor may another call count as the asker.
+      if (this.#mayBeOf(call, question)) {
         this.#refuse(question);
         continue;
       }
@@ -299,8 +300,11 @@ export class QuestionAttribution implements Attribution {
     for (const question of notItsOwn) this.#settle(question);
   }
 
-  /** Whether the question of a cancelled call may still be open. One of a quiet tool that asks later is not. */
-  #mayStillAsk(call: Call, { since }: Question): boolean {
+  /**
+   * Whether a call that ends may have asked a question, because it was cancelled. If its tool is quiet, what it asked after that is no
+   * longer open: the server has processed the cancellation.
+   */
+  #mayBeOf(call: Call, { since }: Question): boolean {
     if (call.cancelled === undefined || since >= call.yielded!) return false;
     return since <= call.cancelled || !this.#turns.isQuiet(call);
   }
