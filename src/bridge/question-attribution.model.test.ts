@@ -132,7 +132,7 @@ class ServerCall {
 class Server {
   /** By the number that the client gave. */
   readonly calls = new Map<number, ServerCall>();
-  /** Their clients gave them up while a question of them was open, or before their tool asked, which it seldom does. It asks no more. */
+  /** Their clients gave them up while a question of them was open, or before one that nobody would take back. They ask no more. */
   readonly over = new Set<number>();
   questions = 0;
   readonly #random: Random;
@@ -144,7 +144,7 @@ class Server {
   /** Whether it runs one call after another. */
   readonly #serial: boolean;
   /** Whether it takes back the questions of a call that is cancelled. */
-  readonly #withdraws: boolean;
+  readonly withdraws: boolean;
   #last: Promise<unknown> = Promise.resolve();
   readonly #byId = new Map<RequestId, ServerCall>();
   readonly #waiting = new Map<RequestId, { resolve: () => void; reject: (error: Error) => void }>();
@@ -154,7 +154,7 @@ class Server {
     this.#send = send;
     this.#relates = random.of([0, 0, 0.5, 1]);
     this.#serial = random.next() < 0.2;
-    this.#withdraws = random.next() < 0.7;
+    this.withdraws = random.next() < 0.7;
   }
 
   newId(): RequestId {
@@ -198,7 +198,7 @@ class Server {
   #cancel(call: ServerCall): void {
     call.cancelled = true;
     note(`server cancels ${call.number}`);
-    for (const id of this.#withdraws ? call.open : []) this.withdraw(id);
+    for (const id of this.withdraws ? call.open : []) this.withdraw(id);
   }
 
   #inTurn(run: () => Promise<unknown>): Promise<unknown> {
@@ -317,7 +317,7 @@ class Model {
     const cancel = (): void => {
       if (!this.running.has(number) || exchange.signal.aborted) return;
       const call = this.server.calls.get(number);
-      if ((call && call.open.size > 0) || SELDOM.has(tool)) this.server.over.add(number);
+      if ((call && call.open.size > 0) || (SELDOM.has(tool) && !this.server.withdraws)) this.server.over.add(number);
       note(`client cancels ${number}`);
       exchange.abort();
     };
