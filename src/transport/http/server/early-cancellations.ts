@@ -7,7 +7,7 @@ const MAX_IDS = 100;
 const MAX_WAIT = 10_000;
 /** Bounds the memory of ids that are strings. Clients use short ones. */
 const MAX_ID_LENGTH = 100;
-/** How many ids up to the highest are known to be used or not: the bits of an integer, because each session keeps them. */
+/** Of how many ids up to the highest a session remembers whether they were used. Each takes a bit of one integer. */
 const WINDOW = 32;
 
 /**
@@ -45,13 +45,13 @@ export class EarlyCancellations {
   }
 
   #use(id: number): void {
-    const below = this.#highest - id;
-    if (below >= 0 && below < WINDOW) {
-      this.#used |= 1 << below;
+    const above = id - this.#highest;
+    if (above <= 0 && above > -WINDOW) {
+      this.#used |= 1 << -above;
       return;
     }
-    // Far below is where a client counts from the start.
-    this.#used = -below > 0 && -below < WINDOW ? (this.#used << -below) | 1 : 1;
+    // A client that counts from the start again begins far below.
+    this.#used = above > 0 && above < WINDOW ? (this.#used << above) | 1 : 1;
     this.#highest = id;
   }
 }
