@@ -120,8 +120,8 @@ export class Listeners {
   #tasks: LazyTasks | undefined;
   readonly #server: string;
   readonly #onerror: (error: Error) => void;
-  /** The other processes, by the bus that reaches them. */
-  readonly #others = new Map<Bus, { readonly changes: SharedChanges; uses: number }>();
+  /** The other processes, by the bus that reaches them, and the uses of it that have not ended. */
+  readonly #others = new Map<Bus, { readonly changes: SharedChanges; readonly uses: Set<object> }>();
 
   /** @param server the name that the processes of one server have in common. */
   constructor(server: string, onerror: (error: Error) => void) {
@@ -136,13 +136,14 @@ export class Listeners {
     const hear = (changes: Changes): void => this.#hear(changes);
     const shared = this.#others.get(bus) ?? {
       changes: new SharedChanges(bus, this.#server, hear, this.#onerror),
-      uses: 0,
+      uses: new Set(),
     };
     this.#others.set(bus, shared);
-    shared.uses += 1;
+    const use = {};
+    shared.uses.add(use);
     return () => {
-      shared.uses -= 1;
-      if (shared.uses > 0) return;
+      // A listener may be closed twice.
+      if (!shared.uses.delete(use) || shared.uses.size > 0) return;
       shared.changes.close();
       this.#others.delete(bus);
     };

@@ -154,6 +154,17 @@ test('a server that is closed neither tells nor hears', async () => {
   expect(await b.bus.send('n0', 'changes', { server: 's', lists: ['tools'], uris: [] })).toBe(false);
 });
 
+test('a server that is served in two ways hears of changes until both are closed', async () => {
+  const [a, b] = await processes('s', 's');
+  const listener = await a.server.listen({ port: 0 });
+  const tell = () => b.bus.send('n0', 'changes', { server: 's', lists: ['tools'], uris: [] });
+  // The second time, there is nothing left to close.
+  for (let n = 0; n < 2; n += 1) await listener.close(0);
+  expect(await tell()).toBe(true);
+  await a.server.close(0);
+  expect(await tell()).toBe(false);
+});
+
 test('a malformed message changes nothing', async () => {
   const [a, b] = await processes('s', 's');
   const client = b.listen({ ...everything, resourceSubscriptions: ['a://1'] });
