@@ -122,6 +122,25 @@ describeWithRedis('three bridges with one Redis', (given) => {
     expect(shared.world.alive).toHaveLength(1);
   });
 
+  test('a change is told once, though all processes have the session', async () => {
+    const { connect } = await start();
+    const client = await connect();
+    await client.subscribe('stateful://value');
+    for (let n = 0; n < 6; n += 1) await countOf(client);
+    const from = client.notices.length;
+    for (let n = 0; n < 5; n += 1) await client.callTool({ name: 'remember', arguments: { value: `value ${n}` } });
+    await client.callTool({ name: 'learn', arguments: { name: 'learnt' } });
+    await client.notice('notifications/tools/list_changed', () => true, from, 30_000);
+    await client.callTool({ name: 'learn', arguments: { name: 'learnt later' } });
+    const changes = (): number => client.notices.slice(from).filter(({ method }) => method.endsWith('changed')).length;
+    await expect.poll(changes, PATIENT).toBeGreaterThan(1);
+    // What other processes told, too, would have come before.
+    await client.callTool({ name: 'report', arguments: { data: 'the end' } });
+    await client.notice('notifications/message', ({ data }) => data === 'the end', from, 30_000);
+    const updates = client.notices.slice(from).filter(({ method }) => method.endsWith('resources/updated'));
+    expect([updates.length, changes()]).toEqual([5, 2]);
+  });
+
   test('if the process of the child is killed, calls end with an error, and later ones have one new child', async () => {
     const { servers, connect } = await start();
     // The stream of the client and its calls are at processes that go on.

@@ -1,7 +1,9 @@
 import { Lifetime } from '../../base/lifetime.ts';
 import { Waiters } from '../../base/waiters.ts';
-import type { Session } from '../../core/exchange.ts';
+import type { Exchange, Session } from '../../core/exchange.ts';
 import { Unavailable } from '../../core/unavailable.ts';
+import { changesOf } from '../../protocol/subscriptions.ts';
+import { Method } from '../../protocol/methods.ts';
 import type { NodeId } from '../../store/bus.ts';
 
 /** Finds a connection of a bridge: the signal of a session, or the identity of a client without one. */
@@ -11,12 +13,15 @@ export type ConnectionKey = AbortSignal | string;
 export class DistantSession extends Lifetime implements Session {
   static #count = 0;
   readonly id = `distant-session-${++DistantSession.#count}`;
+  readonly sharedId: string;
   /** When the newest request came from there, by `performance.now()`. */
   lastUsed = performance.now();
-}
 
-/** A pin that another process asks for first has no session here. */
-export const NO_SESSION: Session = { id: 'none', signal: new AbortController().signal };
+  constructor(sharedId: string) {
+    super();
+    this.sharedId = sharedId;
+  }
+}
 
 /** The connection of one client, which this process has for all. */
 export class Pin {
@@ -25,6 +30,8 @@ export class Pin {
   readonly connection: ConnectionKey;
   /** The processes at which the client's session is open, and that use this connection. */
   readonly distant = new Map<NodeId, DistantSession>();
+  /** The subscriptions of its client at all processes. For a session, each notification goes to one of them. */
+  readonly listening = new Set<Exchange>();
   /** Requests in progress, without subscriptions. */
   calls = 0;
   lastUsed = performance.now();
@@ -51,23 +58,31 @@ export class Pin {
     this.#abort?.abort(new Error('The client no longer uses the server'));
   }
 
-  /** @param counted whether it is a call, and not a subscription. */
-  async use<T>(counted: boolean, work: () => Promise<T>): Promise<T> {
-    if (counted) this.calls += 1;
+  /** Serves a request. */
+  async use<T>(exchange: Exchange, work: () => Promise<T>): Promise<T> {
+    const isCall = exchange.method !== Method.Listen;
+    if (isCall) this.calls += 1;
+    else this.listening.add(exchange);
     try {
       return await work();
     } finally {
       this.lastUsed = performance.now();
-      if (counted) {
-        this.calls -= 1;
-        if (this.calls === 0) this.idle.wake();
-      }
+      this.listening.delete(exchange);
+      if (isCall) this.calls -= 1;
+      if (isCall && this.calls === 0) this.idle.wake();
     }
+  }
+
+  /** Some notifications are lost. Says wherever the client still listens that all may have changed. */
+  tellAllChanged(): void {
+    for (const exchange of this.listening)
+      for (const [change, details] of changesOf(exchange.params['notifications']))
+        void exchange.notify(change, details).catch(() => {});
   }
 
   /** The client's session at another process. */
   at(node: NodeId): DistantSession {
-    const session = this.distant.get(node) ?? new DistantSession();
+    const session = this.distant.get(node) ?? new DistantSession(partsOf(this.key)[2]!);
     this.distant.set(node, session);
     session.lastUsed = performance.now();
     return session;
@@ -89,7 +104,12 @@ export class Pin {
 
 /** Whether a key is that of a session. */
 export function isSessionKey(key: string): boolean {
-  return (JSON.parse(key) as unknown[])[1] === 'session';
+  return partsOf(key)[1] === 'session';
+}
+
+/** The name of the server, what the client has, and what names that. */
+function partsOf(key: string): string[] {
+  return JSON.parse(key) as string[];
 }
 
 /** Whether a request failed only because the process that should serve it could not be reached. */

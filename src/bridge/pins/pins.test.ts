@@ -122,7 +122,7 @@ describe('a request that another process serves', () => {
     const asked = new TestExchange('tools/call', { name: 'ü', deep: [{ x: null }] }, { caller });
     expect(await b.call(asked)).toEqual({ node: 'a', params: asked.params });
     const { session, ...rest } = seen[1]!.caller;
-    expect({ ...rest, session: session?.sharedId }).toEqual({ ...caller, session: undefined, auth: undefined });
+    expect({ ...rest, session: session?.sharedId }).toEqual({ ...caller, session: 'shared', auth: undefined });
     expect(session?.signal.aborted).toBe(false);
   });
 
@@ -523,6 +523,37 @@ describe('a subscription', () => {
       ]);
     listening.abort();
     over.catch(() => {});
+  });
+
+  test('of a session at several processes: if one that was told of a change has ended, the others say that all may have changed', async () => {
+    const { serve } = world();
+    const listeners: Exchange[] = [];
+    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+      if (each.method !== 'subscriptions/listen') return { node };
+      listeners.push(each);
+      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
+      return new Promise((resolve) => each.signal.addEventListener('abort', () => resolve({})));
+    };
+    const [a, b, c] = [serve(work, 'a'), serve(work, 'b'), serve(work, 'c')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const [atB, atC] = [new TestSession(), new TestSession()].map((each) =>
+      request('subscriptions/listen', LISTEN, each),
+    );
+    b.call(atB!).catch(() => {});
+    await expect.poll(() => atB!.notified.length).toBe(1);
+    c.call(atC!).catch(() => {});
+    await expect.poll(() => atC!.notified.length).toBe(1);
+    expect(listeners.map(({ caller }) => caller.session?.sharedId)).toEqual(['shared', 'shared']);
+    b.gone();
+    void listeners[0]!.notify('notifications/message', { level: 'info', data: 'lost' });
+    await expect
+      .poll(() => atC!.notified.map(({ method }) => method), { timeout: 10_000 })
+      .toEqual([
+        'notifications/subscriptions/acknowledged',
+        'notifications/tools/list_changed',
+        'notifications/resources/updated',
+      ]);
+    for (const each of [atB, atC]) each!.abort();
   });
 
   test('goes on when the store is back, if that was out while the connection moved', async () => {

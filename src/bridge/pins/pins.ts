@@ -19,7 +19,7 @@ import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
 import type { KeptSessions } from './kept-sessions.ts';
-import { isSessionKey, isUnavailable, NO_SESSION, Pin, unavailable, type ConnectionKey } from './pin.ts';
+import { isSessionKey, isUnavailable, Pin, unavailable, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** How long a request looks for the process of its client, and the pause between. Milliseconds. */
@@ -259,9 +259,8 @@ export class Pins {
   /** Serves a request here. */
   async #serve(exchange: Exchange, key: string): Promise<JsonObject> {
     const pin = this.#pinOf(key, exchange.caller);
-    const isCall = exchange.method !== Method.Listen;
     try {
-      return await pin.use(isCall, () => this.#options.serve(exchange, pin.connection));
+      return await pin.use(exchange, () => this.#options.serve(exchange, pin.connection));
     } catch (error) {
       if (pin.moved && !(error instanceof Moved)) {
         const { code, message, data } = RpcError.from(error);
@@ -279,7 +278,7 @@ export class Pins {
   #pinOf(key: string, caller: Caller): Pin {
     const known = this.#pins.get(key);
     if (known) return known;
-    const pin = new Pin(key, caller.session ? undefined : keyOf(caller));
+    const pin = new Pin(key, isSessionKey(key) ? undefined : keyOf(caller));
     this.#pins.set(key, pin);
     this.#byConnection.set(pin.connection, pin);
     return pin;
@@ -299,20 +298,22 @@ export class Pins {
       if (stateless) this.#release(key, Promise.resolve(), true);
       return { held: false };
     }
-    const pin = this.#pins.get(key);
-    const ofSession = pin ? pin.ofSession : isSessionKey(key);
-    const made = pin ?? this.#pinOf(key, ofSession ? { ...withoutSession, session: NO_SESSION } : withoutSession);
-    const session = ofSession ? made.at(call.from) : undefined;
+    const pin = this.#pinOf(key, withoutSession);
+    const session = pin.ofSession ? pin.at(call.from) : undefined;
     const parts = { bus: processes.bus, onerror: this.#options.onerror };
     const exchange = new ReceivedExchange(parts, request, readCaller(caller, session), call);
+    const isListen = exchange.method === Method.Listen;
     try {
       const result = await this.#serve(exchange, key);
       await exchange.finish();
-      return exchange.lost && exchange.method === Method.Listen ? { held: false } : { held: true, result };
+      return isListen && exchange.lost ? { held: false } : { held: true, result };
     } catch (error) {
       await exchange.finish();
-      if (exchange.method === Method.Listen && (error instanceof Moved || exchange.lost)) return { held: false };
+      if (isListen && (error instanceof Moved || exchange.lost)) return { held: false };
       throw error;
+    } finally {
+      // The other process may have ended, and cannot say so itself.
+      if (isListen && exchange.lost && pin.ofSession) pin.tellAllChanged();
     }
   }
 

@@ -114,7 +114,7 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
         this.#lost = true;
       }
     }
-    this.#waiting = [];
+    if (this.#waiting.splice(0).length > 0) this.#lost = true;
     this.#sending = undefined;
   }
 

@@ -181,6 +181,42 @@ describe('a change for thousands of listeners', () => {
   });
 });
 
+test('a session that listens at several processes gets each notification once, and each other session too', async () => {
+  const listeners = new UpstreamListeners(askedServer().send, () => {});
+  const { signal } = new AbortController();
+  const listen = (session: Session | undefined, notifications: JsonObject): TestExchange => {
+    const exchange = new TestExchange('subscriptions/listen', { notifications }, { caller: { session } });
+    void listeners.listen(exchange, { tools: { listChanged: true }, resources: { subscribe: true } });
+    return exchange;
+  };
+  const lists = { toolsListChanged: true };
+  const [both, other] = [
+    { id: 'b', sharedId: 'both', signal },
+    { id: 'o', sharedId: 'other', signal },
+  ];
+  const all = [
+    listen(both, lists),
+    listen(both, { resourceSubscriptions: ['x://y'] }),
+    listen({ ...both }, lists),
+    listen(other, lists),
+    listen(undefined, lists),
+    listen(undefined, lists),
+  ];
+  await settled();
+  for (const each of all) each.notified.length = 0;
+  listeners.deliver('notifications/tools/list_changed', {});
+  listeners.deliver('notifications/message', { level: 'info', data: 1 });
+  listeners.deliver('notifications/resources/updated', { uri: 'x://y' });
+  listeners.deliver('notifications/message', { level: 'info', data: 2 }, both);
+  await settled();
+  const heard = (...of: number[]): unknown[] =>
+    of.flatMap((n) => all[n]!.notified.map(({ method }) => method.split('/').at(-1)));
+  expect(heard(0)).toEqual([]);
+  expect(heard(1)).toEqual(['updated']);
+  expect(heard(2)).toEqual(['list_changed', 'message', 'message']);
+  for (const n of [3, 4, 5]) expect(heard(n)).toEqual(['list_changed', 'message']);
+});
+
 test('what waits for a slow listener of a session moves to its newer one, with one look at all listeners', async () => {
   const listeners = new UpstreamListeners(askedServer().send, () => {});
   const { signal } = new AbortController();

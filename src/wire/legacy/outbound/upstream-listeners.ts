@@ -34,16 +34,17 @@ const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as s
 
 /**
  * The listeners of a server of a handshake revision. The server sends each notification once for the whole connection.
- * Change notifications go to the listeners that asked for them. All others go once to each session. Several listeners
- * share one resource subscription. The connection's log level is the least severe that any listener wants.
+ * Change notifications go to the listeners that asked for them, and all others to all. Several listeners of a session, also at
+ * several processes, get a notification once. Several listeners share one resource subscription. The connection's log
+ * level is the least severe that any listener wants.
  */
 export class UpstreamListeners {
   readonly #listeners = new Set<Listener>();
   readonly #subscriptions: UpstreamSubscriptions;
   readonly #level: ServerSetting<LogLevel>;
   readonly #onerror: (error: Error) => void;
-  /** How many listeners each session has. */
-  readonly #perSession = new Map<Session, number>();
+  /** How many listeners each session has, at all processes together. */
+  readonly #perSession = new Map<Session | string, number>();
   /** How many URIs all listeners listen to. */
   #uris = 0;
   /** The work of this turn of the event loop, see `PER_TURN`. */
@@ -152,31 +153,31 @@ export class UpstreamListeners {
 
   /** Newest first. */
   #ofSession(session: Session): Listener[] {
-    return newestFirst(this.#listeners).filter(({ exchange }) => exchange.caller.session === session);
+    const name = nameOf(session);
+    return newestFirst(this.#listeners).filter(({ exchange }) => nameOf(exchange.caller.session) === name);
   }
 
-  /** Sends a notification to each given listener that asked for it, and to each session once if all get it. */
+  /** Sends a notification to each given listener that asked for it, but to each session once. */
   #offering(method: string, params: JsonObject): (listener: Listener) => void {
     const list = LIST_FILTERS.get(method);
-    const sessions = new Set<unknown>();
+    const told = new Set<unknown>();
     const offer = (listener: Listener): void => {
       const { exchange, filter, notices } = listener;
       const { session } = exchange.caller;
       if (this.#closed) return;
       if (!this.#listeners.has(listener)) {
         // It has left since the notification came. The session may have listened again.
-        if (session && this.#perSession.has(session)) this.#ofSession(session).forEach(offer);
+        if (session && this.#perSession.has(nameOf(session))) this.#ofSession(session).forEach(offer);
         return;
       }
       if (list) {
         if (!filter[list]) return;
       } else if (method === NotificationMethod.ResourceUpdated) {
         if (!filter.resourceSubscriptions?.some((uri) => isWithin(params['uri'], uri))) return;
-      } else {
-        const whose = session ?? exchange;
-        if (sessions.has(whose)) return;
-        sessions.add(whose);
       }
+      const whose = nameOf(session) ?? exchange;
+      if (told.has(whose)) return;
+      told.add(whose);
       notices.push(method, params);
     };
     return offer;
@@ -188,14 +189,14 @@ export class UpstreamListeners {
    */
   #mayChangeLevel({ exchange, filter }: Listener): boolean {
     const { session } = exchange.caller;
-    if (session === undefined || !this.#perSession.has(session) || this.#level.changing) return true;
+    if (session === undefined || !this.#perSession.has(nameOf(session)) || this.#level.changing) return true;
     return !filter.resourceSubscriptions?.length || LIST_CHANGES.some(([list]) => filter[list]);
   }
 
   #add(listener: Listener): void {
     this.#listeners.add(listener);
-    const { session } = listener.exchange.caller;
-    if (session) this.#perSession.set(session, (this.#perSession.get(session) ?? 0) + 1);
+    const name = nameOf(listener.exchange.caller.session);
+    if (name) this.#perSession.set(name, (this.#perSession.get(name) ?? 0) + 1);
   }
 
   /** Removes a listener. Notifications that a slow reader has not received move to the session's newer listener. */
@@ -206,9 +207,10 @@ export class UpstreamListeners {
     const { session } = exchange.caller;
     const waiting = notices.take();
     if (!session) return;
-    const left = this.#perSession.get(session)! - 1;
-    if (left > 0) this.#perSession.set(session, left);
-    else this.#perSession.delete(session);
+    const name = nameOf(session);
+    const left = this.#perSession.get(name)! - 1;
+    if (left > 0) this.#perSession.set(name, left);
+    else this.#perSession.delete(name);
     // The listeners of a session that has ended leave one after the other, and nobody gets what waits.
     if (waiting.length === 0 || session.signal.aborted) return;
     const others = this.#ofSession(session);
@@ -247,6 +249,11 @@ export class UpstreamListeners {
     if (this.#ofCalls !== undefined) levels.push(this.#ofCalls);
     return levels;
   }
+}
+
+/** What a session has in common with itself at other processes. */
+function nameOf<T extends Session | undefined>(session: T): T | string {
+  return session?.sharedId ?? session;
 }
 
 /** When a session listens again, its older exchange is about to end. */
