@@ -90,6 +90,16 @@ test('the first GET may reach another process than the one that opened the sessi
   expect(await next(events, 1)).toEqual(['one']);
 });
 
+test('the process where the client reads the stream hears of changes, even if another one was told that the client is ready', async () => {
+  const { started } = nodes(['a', 'b']);
+  const [a, b] = started;
+  const session = await a.http.open('2025-11-25', {}, false);
+  await at(b, session).notify('notifications/initialized');
+  const events = await session.events();
+  await log(a, 'one');
+  expect(await next(events, 1)).toEqual(['one']);
+});
+
 test('messages of all processes reach the client where it reads the stream, in order', async () => {
   const { started } = nodes(['a', 'b', 'c']);
   const [a, b, c] = started as [Node, Node, Node];

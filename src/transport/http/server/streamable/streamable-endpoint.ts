@@ -248,6 +248,7 @@ export class StreamableEndpoint extends Endpoint {
   #listen(call: HttpCall, session: StreamableSession, lastEventId: EventId | undefined): void {
     const { own } = session.streams;
     if (!own) return session.streams.listen(call);
+    session.checkInitialized(call);
     this.#wait(
       call,
       () => own.claim(lastEventId),

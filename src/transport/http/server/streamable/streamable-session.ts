@@ -356,7 +356,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Handles a POST with one request. The call is answered with the response. */
   request(call: HttpCall, message: Request): void {
-    this.#checkInitialized(message, call);
+    if (message.method !== Method.Ping) this.checkInitialized(call);
     this.#replies.set(message.id, new Reply(this, call, message.id, undefined));
     this.#stored?.expect(message);
     this.deliver(message, call);
@@ -367,7 +367,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     const reply = new Reply(this, call, requests, errors);
     for (const message of messages) {
       if (isRequest(message)) {
-        this.#checkInitialized(message, call);
+        if (message.method !== Method.Ping) this.checkInitialized(call);
         this.#replies.set(message.id, reply);
         this.#stored?.expect(message);
       }
@@ -375,10 +375,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     }
   }
 
-  /** Only a ping may come before the client is initialized (2025-11-25, basic/lifecycle: Initialization). */
-  #checkInitialized({ method }: Request, call: HttpCall): void {
-    if (this.#awaitsInitialized && method !== Method.Ping)
-      this.deliver(notification(NotificationMethod.Initialized), call);
+  /** Before the client is initialized, it may only ping (2025-11-25, basic/lifecycle: Initialization). Others may have been told. */
+  checkInitialized(call: HttpCall): void {
+    if (this.#awaitsInitialized) this.deliver(notification(NotificationMethod.Initialized), call);
   }
 
   /** Like `request`, for the request that opens the session. Its response carries the id and sets the revision. */
