@@ -157,3 +157,23 @@ test.each([
   expect(model(300).root.kind).toBe('object');
   expect(model(15_000).root.kind).toBe('json');
 });
+
+test('a long value that thousands of joined schemas compare is edited as JSON', () => {
+  const $defs = { long: { type: 'string', enum: ['x'.repeat(500_000)] } };
+  const model = (length: number): FormModel =>
+    new FormModel({ $defs, allOf: names(length).map(() => ({ $ref: '#/$defs/long' })) });
+  expect(model(2).root.kind).toBe('choice');
+  const before = process.cpuUsage();
+  expect(model(9000).root.kind).toBe('json');
+  expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+});
+
+test('definitions count only where they are joined', () => {
+  const form = new FormModel({
+    type: 'object',
+    properties: { children: { type: 'array', items: { $ref: '#' } } },
+    $defs: all(2000, {}),
+  });
+  form.load(JSON.stringify({ children: names(500).map(() => ({})) }));
+  expect(count(form.root, (field) => (field.kind === 'object' ? 1 : 0))).toBe(501);
+});

@@ -4,7 +4,10 @@ import { subschemasOf } from '../../src/schema/subschemas.ts';
 import { Work } from '../../src/schema/work.ts';
 import { jsonOf } from './json-text.ts';
 
-/** The steps for one action of the user: one for each schema that is read, and each 16 names in it or in schemas that are joined. */
+/**
+ * The steps for one action of the user: one for each schema that is read, each 16 names in it or in members that are joined, and each
+ * 256 characters that are compared.
+ */
 const MAX_STEPS = 20_000;
 /** How deep schemas may be joined. */
 const MAX_DEPTH = 100;
@@ -56,17 +59,46 @@ export class SchemaReader {
       open.add(one);
       const { $ref, allOf, ...own } = one;
       let flat: JsonObject = own;
-      const join = (other: JsonObject): void => {
-        // All members are copied each time.
-        this.take((sizeOf(flat) + sizeOf(other)) >>> 4);
-        flat = joined(flat, other);
-      };
-      if (typeof $ref === 'string') join(read(this.#target($ref)));
-      if (Array.isArray(allOf)) for (const part of allOf) join(read(part));
+      if (typeof $ref === 'string') flat = this.#joined(flat, read(this.#target($ref)));
+      if (Array.isArray(allOf)) for (const part of allOf) flat = this.#joined(flat, read(part));
       open.delete(one);
       return flat;
     };
     return read(schema);
+  }
+
+  /** Joins two schemas. If they contradict each other, the first one decides. */
+  #joined(one: JsonObject, other: JsonObject): JsonObject {
+    this.take(membersToJoin(one, other) >>> 4);
+    const both: JsonObject = { ...other, ...one };
+    for (const keyword of ['properties', 'patternProperties', '$defs', 'definitions']) {
+      if (!isObject(one[keyword]) || !isObject(other[keyword])) continue;
+      both[keyword] = joinedByName(one[keyword], other[keyword]);
+    }
+    for (const keyword of ['items', 'additionalProperties']) {
+      if (one[keyword] !== undefined && other[keyword] !== undefined) {
+        both[keyword] = bothOf(one[keyword], other[keyword]);
+      }
+    }
+    if (Array.isArray(one['required']) && Array.isArray(other['required'])) {
+      both['required'] = [
+        ...new Set<unknown>([...(one['required'] as unknown[]), ...(other['required'] as unknown[])]),
+      ];
+    }
+    if (one['type'] !== undefined && other['type'] !== undefined)
+      both['type'] = commonTypes(one['type'], other['type']);
+    if (Array.isArray(one['enum']) && Array.isArray(other['enum'])) {
+      const texts = new Set(this.#textsOf(other['enum']));
+      const own = this.#textsOf(one['enum']);
+      both['enum'] = (one['enum'] as unknown[]).filter((_, at) => texts.has(own[at]));
+    }
+    return both;
+  }
+
+  #textsOf(values: readonly unknown[]): (string | undefined)[] {
+    const texts = values.map(jsonOf);
+    this.take(texts.reduce((sum, text) => sum + (text?.length ?? 0), 0) >>> 8);
+    return texts;
   }
 
   #target(reference: string): unknown {
@@ -88,34 +120,14 @@ function namesIn(value: unknown): number {
   return isObject(value) ? Object.keys(value).length : 0;
 }
 
-/** The members of a schema, with the names and values in each. */
-function sizeOf(schema: JsonObject): number {
-  let size = 0;
-  for (const value of Object.values(schema)) size += 1 + (Array.isArray(value) ? value.length : namesIn(value));
-  return size;
-}
-
-/** Joins two schemas. If they contradict each other, the first one decides. */
-function joined(one: JsonObject, other: JsonObject): JsonObject {
-  const both: JsonObject = { ...other, ...one };
-  for (const keyword of ['properties', 'patternProperties', '$defs', 'definitions']) {
-    if (!isObject(one[keyword]) || !isObject(other[keyword])) continue;
-    both[keyword] = joinedByName(one[keyword], other[keyword]);
+/** How many members are looked at to join two schemas. What only one of them has stays as it is. */
+function membersToJoin(one: JsonObject, other: JsonObject): number {
+  const membersIn = (value: unknown): number => (Array.isArray(value) ? value.length : namesIn(value));
+  let count = membersIn(one) + membersIn(other);
+  for (const [keyword, value] of Object.entries(one)) {
+    if (keyword in other) count += membersIn(value) + membersIn(other[keyword]);
   }
-  for (const keyword of ['items', 'additionalProperties']) {
-    if (one[keyword] !== undefined && other[keyword] !== undefined) {
-      both[keyword] = bothOf(one[keyword], other[keyword]);
-    }
-  }
-  if (Array.isArray(one['required']) && Array.isArray(other['required'])) {
-    both['required'] = [...new Set<unknown>([...(one['required'] as unknown[]), ...(other['required'] as unknown[])])];
-  }
-  if (one['type'] !== undefined && other['type'] !== undefined) both['type'] = commonTypes(one['type'], other['type']);
-  if (Array.isArray(one['enum']) && Array.isArray(other['enum'])) {
-    const texts = new Set((other['enum'] as unknown[]).map(jsonOf));
-    both['enum'] = (one['enum'] as unknown[]).filter((value) => texts.has(jsonOf(value)));
-  }
-  return both;
+  return count;
 }
 
 function joinedByName(one: JsonObject, other: JsonObject): JsonObject {
