@@ -25,7 +25,8 @@ export async function dev(given: string, flags: DevFlags): Promise<void> {
     waits: process.stderr.isTTY,
     onfailure: (failure) => {
       reportFailure(failure);
-      void stop();
+      // The end of this process would drop what stderr has not taken yet: the last output of the file, and why it did not start.
+      process.stderr.write('', () => void stop());
     },
   });
   const onerror = ({ message }: Error): void => printStatus(message);

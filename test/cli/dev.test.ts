@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { constants, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -221,8 +221,7 @@ describe('everwire dev', () => {
 
   test('lets a task finish in the version that runs it', async () => {
     const task = (name: string): string => `
-      import { once } from 'node:events';
-      import { existsSync } from 'node:fs';
+            import { existsSync } from 'node:fs';
       server.tool('work', { task: true }, async () => {
         while (!existsSync(new URL('done', import.meta.url))) await new Promise((next) => setTimeout(next, 20));
         return '${name}';
@@ -263,6 +262,33 @@ describe('everwire dev', () => {
       expect(Number.parseInt(flags!, 8) & constants.O_NONBLOCK).toBe(constants.O_NONBLOCK);
     }
   });
+
+  test.skipIf(process.platform === 'win32')('says why it ends, also if stderr is read late', () => {
+    const loading = "console.log('x'.repeat(150_000));\nthrow new Error('the reason');";
+    const dev = [process.execPath, ...programs.everwire, 'dev', '--port', '0', devFile(loading).path];
+    const read = execFileSync('sh', ['-c', '"$0" "$@" 2>&1 | { sleep 2; cat; }', ...dev], { encoding: 'utf8' });
+    expect(read).toContain('Error: the reason');
+    expect(read).toMatch(/\neverwire: server\.mjs did not start: it exited with code 1\n$/);
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'passes on what a process prints that the file has left behind',
+    async () => {
+      const daemon = `import { spawn } from 'node:child_process';
+    const script = 'setInterval(() => console.log("alive", process.pid), 20)';
+    spawn(process.execPath, ['-e', script], { detached: true, stdio: 'inherit' }).unref();`;
+      const file = devFile(daemon);
+      const server = await startDev(file.path);
+      const [, pid] = await server.line(/^alive (\d+)$/);
+      onTestFinished(() => void process.kill(Number(pid), 'SIGKILL'));
+      file.write(say('next'));
+      await server.line(/^everwire: reloaded/);
+      const lines = (): number => server.stderr.filter((line) => line.startsWith('alive')).length;
+      const before = lines();
+      // More than the last output of an ended process may take.
+      await expect.poll(lines, { timeout: 10_000 }).toBeGreaterThan(before + 50);
+    },
+  );
 
   test('shows the wire in the inspector', async () => {
     const server = await startDev(devFile(say('seen')).path, ['--inspect', '--inspect-port', '0']);

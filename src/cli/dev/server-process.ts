@@ -27,6 +27,8 @@ export interface ServerProcessOptions {
 const STOP_TIMEOUT = 2000;
 /** How long its last output may take. Processes that it has left behind may hold its pipes open. Milliseconds. */
 const LAST_OUTPUT_WAIT = 500;
+/** What may wait for a reader of stderr when a process has ended, in bytes. Further output of it is left out. */
+const MAX_UNREAD = 1024 * 1024;
 const WINDOWS = process.platform === 'win32';
 
 /**
@@ -59,7 +61,7 @@ export class ServerProcess {
       windowsHide: true,
     });
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) if (stream) passOn(stream);
+    for (const stream of [child.stdout, child.stderr]) if (stream) this.#passOn(stream);
     child.once('close', () => this.#closed.resolve());
     if (child.pid !== undefined) {
       this.#group = new ProcessGroup(child.pid);
@@ -89,6 +91,8 @@ export class ServerProcess {
       if (this.#ended) return;
       this.#ended = true;
       // Its last output says why.
+      child.stdout?.resume();
+      child.stderr?.resume();
       void this.#output().then(() => ready.reject(new Error(`it ${how}`)));
       this.#channels.end(new Error(`${this.#file} ${how}`));
       void this.#release();
@@ -124,15 +128,26 @@ export class ServerProcess {
     }
     if (this.#child.connected) this.#child.disconnect();
     await this.#output();
-    // Nobody reads the rest.
-    this.#child.stdout?.destroy();
-    this.#child.stderr?.destroy();
     this.#gone.resolve();
   }
 
   /** Resolves when its last output is passed on, if it does not take long. */
   #output(): Promise<void> {
     return waitFor(this.#closed.promise, { timeout: LAST_OUTPUT_WAIT }).catch(() => {});
+  }
+
+  /**
+   * Passes on to stderr what the process prints, as fast as stderr is read. After its end, the rest is read at once. Processes that it
+   * has left behind may go on printing: a closed pipe would end them.
+   */
+  #passOn(output: Readable): void {
+    output.on('data', (chunk: Buffer) => {
+      if (this.#ended && process.stderr.writableLength > MAX_UNREAD) return;
+      if (process.stderr.write(chunk) || this.#ended) return;
+      output.pause();
+      paused.add(output);
+    });
+    output.once('close', () => paused.delete(output));
   }
 }
 
@@ -146,16 +161,6 @@ function resume(): void {
 
 // If nobody can read stderr any more, it closes.
 process.stderr.on('drain', resume).on('close', resume);
-
-/** Passes on to stderr what a process prints. */
-function passOn(output: Readable): void {
-  output.on('data', (chunk: Buffer) => {
-    if (process.stderr.write(chunk)) return;
-    output.pause();
-    paused.add(output);
-  });
-  output.once('close', () => paused.delete(output));
-}
 
 /** The paths of modules that Node has reported. Modules of Node itself and of packages are left out. */
 function pathsIn(reported: readonly unknown[]): string[] {
