@@ -9,5 +9,5 @@ import { Socket } from 'node:net';
  */
 export function fileStream(file: string): AsyncIterable<Buffer> {
   if (!statSync(file).isFIFO()) return createReadStream(file);
-  return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), writable: false });
+  return new Socket({ fd: openSync(file, constants.O_RDONLY | constants.O_NONBLOCK), readable: true, writable: false });
 }

@@ -232,6 +232,11 @@ describe('a server that behaves oddly', () => {
       { status: 'failed', statusMessage: 'jam' },
       { message: 'The task failed without an error: jam' },
     ],
+    [
+      'an error whose code is no integer',
+      { status: 'failed', error: { code: 1.5, message: 'no' }, statusMessage: 'jam' },
+      { name: 'InvalidResultError', message: 'The task failed without an error: jam' },
+    ],
     ['a completion without a result', { status: 'completed' }, { name: 'InvalidResultError' }],
     ['a missing status', {}, { name: 'InvalidResultError' }],
     [

@@ -132,7 +132,7 @@ export class TaskHandle {
     const said = statusMessage === undefined ? '' : `: ${statusMessage}`;
     if (status === 'cancelled') throw new TaskCancelledError(`The task was cancelled${said}`);
     if (status === 'failed') {
-      if (isObject(error) && typeof error['code'] === 'number') throw RpcError.fromObject(error);
+      if (isObject(error) && Number.isInteger(error['code'])) throw RpcError.fromObject(error);
       throw new InvalidResultError(`The task failed without an error${said}`);
     }
     if (!isObject(result)) throw new InvalidResultError('The task is completed without a result');

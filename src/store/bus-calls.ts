@@ -373,6 +373,6 @@ function raising(error: unknown): () => never {
 }
 
 function errorIn({ code, message, data, origin }: JsonObject): RpcError {
-  const known = typeof code === 'number' ? code : ErrorCode.InternalError;
+  const known = Number.isInteger(code) ? (code as number) : ErrorCode.InternalError;
   return new RpcError(known, String(message), { data, origin: origin === 'peer' ? 'peer' : 'local' });
 }
