@@ -22,9 +22,9 @@ export function isRpcError(error: unknown): error is Error {
 
 /** Whether a code is a JSON-RPC code. Errors of databases, HTTP clients and others have their own numbers. */
 function isCodeOf(error: Error, code: unknown): code is number {
-  if (typeof code !== 'number' || !Number.isInteger(code)) return false;
+  if (!Number.isInteger(code)) return false;
   // The range that JSON-RPC 2.0, section 5.1, reserves.
-  return (code >= -32768 && code <= -32000) || NAMES.has(error.name);
+  return ((code as number) >= -32768 && (code as number) <= -32000) || NAMES.has(error.name);
 }
 
 /** Options of an `RpcError`, in addition to its code and message. */
@@ -55,7 +55,7 @@ export class RpcError extends Error {
    * @throws TypeError if the code is no integer: no peer would accept the response, and the call would have no answer.
    */
   constructor(code: number, message: string, options: RpcErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(message, options.cause === undefined ? undefined : options);
     if (!Number.isInteger(code)) {
       throw new TypeError(`The code of an RpcError must be an integer, not ${String(code)}: ${message}`);
     }
