@@ -1,4 +1,6 @@
 import { Lifetime } from '../../base/lifetime.ts';
+import { inNextTurn } from '../../base/next-turn.ts';
+import { inTurns } from '../../base/in-turns.ts';
 import { Waiters } from '../../base/waiters.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
 import { Unavailable } from '../../core/unavailable.ts';
@@ -41,6 +43,8 @@ export class Pin {
   unclaimed = false;
   readonly idle = new Waiters();
   readonly #abort: AbortController | undefined;
+  /** The changes of which the client may not hear, as JSON. */
+  readonly #lost = new Set<string>();
 
   /** @param client the identity of a client without a session. */
   constructor(key: string, client: string | undefined) {
@@ -73,11 +77,22 @@ export class Pin {
     }
   }
 
-  /** Some notifications are lost. Says wherever the client still listens that all may have changed. */
-  tellAllChanged(): void {
-    for (const exchange of this.listening)
-      for (const [change, details] of changesOf(exchange.params['notifications']))
-        void exchange.notify(change, details).catch(() => {});
+  /**
+   * Notifications for a subscription are lost. Says wherever the client still listens to the same that it may have changed,
+   * once for all subscriptions that lose something in the same turn: a process may end that had a thousand of them.
+   */
+  tellChanged({ params }: Exchange): void {
+    if (this.#lost.size === 0) inNextTurn(() => this.#tellLost());
+    for (const change of changesOf(params['notifications'])) this.#lost.add(JSON.stringify(change));
+  }
+
+  #tellLost(): void {
+    const lost = new Set(this.#lost);
+    this.#lost.clear();
+    void inTurns(this.listening, (exchange) => {
+      for (const change of changesOf(exchange.params['notifications']))
+        if (lost.has(JSON.stringify(change))) void exchange.notify(...change).catch(() => {});
+    });
   }
 
   /** The client's session at another process. */

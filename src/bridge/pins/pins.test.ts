@@ -556,6 +556,39 @@ describe('a subscription', () => {
     for (const each of [atB, atC]) each!.abort();
   });
 
+  test('if a process ends that had many of them and was told of many changes, the others tell of each once', async () => {
+    const { serve } = world();
+    const listeners: Exchange[] = [];
+    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+      if (each.method !== 'subscriptions/listen') return { node };
+      listeners.push(each);
+      await each.notify('notifications/subscriptions/acknowledged', each.params);
+      return new Promise((resolve) => each.signal.addEventListener('abort', () => resolve({})));
+    };
+    const [a, b, c] = [serve(work, 'a'), serve(work, 'b'), serve(work, 'c')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const uris = [1, 2, 3, 4].map((n) => `x://${n}`);
+    const listenAt = async ({ call }: typeof a): Promise<TestExchange[]> => {
+      const session = new TestSession();
+      const all = uris.map((uri) =>
+        request('subscriptions/listen', { notifications: { resourceSubscriptions: [uri] } }, session),
+      );
+      for (const each of all) call(each).catch(() => {});
+      await expect.poll(() => all.every(({ notified }) => notified.length === 1)).toBe(true);
+      for (const each of all) each.notified.length = 0;
+      return all;
+    };
+    const [atB, atC] = [await listenAt(b), await listenAt(c)];
+    b.gone();
+    // All but the last are told.
+    for (const each of listeners.slice(0, 3)) void each.notify('notifications/resources/updated', { uri: 'x://y' });
+    const told = (): unknown[] => atC.map(({ notified }) => notified.map(({ params }) => params?.['uri']));
+    await expect.poll(() => told().flat().length, { timeout: 10_000 }).toBeGreaterThan(2);
+    await settled();
+    expect(told()).toEqual([...uris.slice(0, 3).map((uri) => [uri]), []]);
+    for (const each of [...atB, ...atC]) each.abort();
+  });
+
   test('goes on when the store is back, if that was out while the connection moved', async () => {
     const { serve, claimed } = world();
     const begun: string[] = [];

@@ -313,7 +313,7 @@ export class Pins {
       throw error;
     } finally {
       // The other process may have ended, and cannot say so itself.
-      if (isListen && exchange.lost && pin.ofSession) pin.tellAllChanged();
+      if (isListen && exchange.lost && pin.ofSession) pin.tellChanged(exchange);
     }
   }
 
