@@ -589,6 +589,33 @@ describe('a subscription', () => {
     for (const each of [...atB, ...atC]) each.abort();
   });
 
+  test('begins again if a notification could not be passed on, and says that all may have changed', async () => {
+    let fails = false;
+    const { serve } = world((kind, call) =>
+      fails && kind.endsWith('notify') ? Promise.reject(new Error('the store is out')) : call(),
+    );
+    const listeners: Exchange[] = [];
+    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+      if (each.method !== 'subscriptions/listen') return { node };
+      listeners.push(each);
+      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
+      return new Promise((resolve) => each.signal.addEventListener('abort', () => resolve({})));
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const listening = request('subscriptions/listen', LISTEN, new TestSession());
+    b.call(listening).catch(() => {});
+    await expect.poll(() => listening.notified.length).toBe(1);
+    fails = true;
+    await listeners[0]!.notify('notifications/tools/list_changed');
+    fails = false;
+    await expect
+      .poll(() => listening.notified.map(({ method }) => method))
+      .toEqual(expect.arrayContaining(['notifications/tools/list_changed', 'notifications/resources/updated']));
+    expect(listeners.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    listening.abort();
+  });
+
   test('goes on when the store is back, if that was out while the connection moved', async () => {
     const { serve, claimed } = world();
     const begun: string[] = [];

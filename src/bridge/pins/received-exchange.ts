@@ -1,6 +1,7 @@
 import { BaseExchange } from '../../core/base-exchange.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../core/exchange.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { Method } from '../../protocol/methods.ts';
 import { NotTaken, type Bus, type ReceivedCall } from '../../store/bus.ts';
 import type { ForwardedRequest, Notice } from './forwarded-request.ts';
 
@@ -112,6 +113,8 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
       } catch {
         // The other process has ended, which ends the exchange, or messages are lost. Progress and logs may be lost.
         this.#lost = true;
+        // The other process listens again, and says that all may have changed.
+        if (this.method === Method.Listen) this.abort(new Error('Notifications may be lost'));
       }
     }
     if (this.#waiting.splice(0).length > 0) this.#lost = true;
