@@ -110,11 +110,11 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
           { id, notices },
           { signal: this.signal, share: this.#share },
         );
-      } catch {
+      } catch (error) {
         // The other process has ended, which ends the exchange, or messages are lost. Progress and logs may be lost.
         this.#lost = true;
         // The other process listens again, and says that all may have changed.
-        if (this.method === Method.Listen) this.abort(new Error('Notifications may be lost'));
+        if (this.method === Method.Listen) this.abort(error as Error);
       }
     }
     if (this.#waiting.splice(0).length > 0) this.#lost = true;
