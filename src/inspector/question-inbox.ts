@@ -38,9 +38,9 @@ export class QuestionInbox {
    * @throws RpcError if the user refuses, or if too many questions wait.
    */
   ask(method: Question['method'], params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
-    const size = this.#waiting.size < MAX_QUESTIONS ? sizeOf(params) : Infinity;
-    if (this.#size + size > MAX_SIZE)
-      throw new RpcError(ErrorCode.InternalError, 'Too many questions wait for an answer');
+    if (this.#waiting.size >= MAX_QUESTIONS) throw tooMany();
+    const size = sizeOf(params);
+    if (this.#size + size > MAX_SIZE) throw tooMany();
     this.#last += 1;
     const question: Question = { id: this.#last, method, params, received: new Date().toISOString() };
     const answer = new Deferred<JsonObject>();
@@ -83,6 +83,10 @@ export class QuestionInbox {
   #changed(): void {
     this.#onchange([...this.#waiting.values()].map(({ question }) => question));
   }
+}
+
+function tooMany(): RpcError {
+  return new RpcError(ErrorCode.InternalError, 'Too many questions wait for an answer');
 }
 
 /** In JSON, a character that must be escaped is six characters. Each state has them. */

@@ -127,11 +127,6 @@ function partsOf(key: string): string[] {
   return JSON.parse(key) as string[];
 }
 
-/** Whether a request failed only because the process that should serve it could not be reached. */
-export function isUnavailable(error: unknown): boolean {
-  return error instanceof Unavailable;
-}
-
 /** Nothing was done for the request. */
 export function unavailable(cause: unknown): Unavailable {
   const why = cause instanceof Error ? `: ${cause.message}` : '';

@@ -498,15 +498,23 @@ describe('a connection', () => {
 describe('a subscription', () => {
   const LISTEN = { notifications: { toolsListChanged: true, resourceSubscriptions: ['x://1'] } };
 
-  test('goes on at another process, and says that all may have changed', async () => {
-    const { serve } = world();
+  /** Serves subscriptions until they end. Keeps them, and where they are served. */
+  function subscriptions() {
     const begun: string[] = [];
+    const listeners: Exchange[] = [];
     const work = async (each: Exchange, node: string): Promise<JsonObject> => {
       if (each.method !== 'subscriptions/listen') return { node };
       begun.push(node);
-      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
-      return new Promise(() => {});
+      listeners.push(each);
+      await each.notify('notifications/subscriptions/acknowledged', each.params);
+      return new Promise((resolve) => each.signal.addEventListener('abort', () => resolve({})));
     };
+    return { work, begun, listeners };
+  }
+
+  test('goes on at another process, and says that all may have changed', async () => {
+    const { serve } = world();
+    const { work, begun } = subscriptions();
     const [a, b] = [serve(work, 'a'), serve(work, 'b')];
     await a.call(request('tools/call', {}, new TestSession()));
     const listening = request('subscriptions/listen', LISTEN, new TestSession());
@@ -527,13 +535,7 @@ describe('a subscription', () => {
 
   test('of a session at several processes: if one that was told of a change has ended, the others say that all may have changed', async () => {
     const { serve } = world();
-    const listeners: Exchange[] = [];
-    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
-      if (each.method !== 'subscriptions/listen') return { node };
-      listeners.push(each);
-      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
-      return new Promise((resolve) => each.signal.addEventListener('abort', () => resolve({})));
-    };
+    const { work, listeners } = subscriptions();
     const [a, b, c] = [serve(work, 'a'), serve(work, 'b'), serve(work, 'c')];
     await a.call(request('tools/call', {}, new TestSession()));
     const [atB, atC] = [new TestSession(), new TestSession()].map((each) =>
@@ -558,13 +560,7 @@ describe('a subscription', () => {
 
   test('if a process ends that had many of them and was told of many changes, the others tell of each once', async () => {
     const { serve } = world();
-    const listeners: Exchange[] = [];
-    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
-      if (each.method !== 'subscriptions/listen') return { node };
-      listeners.push(each);
-      await each.notify('notifications/subscriptions/acknowledged', each.params);
-      return new Promise((resolve) => each.signal.addEventListener('abort', () => resolve({})));
-    };
+    const { work, listeners } = subscriptions();
     const [a, b, c] = [serve(work, 'a'), serve(work, 'b'), serve(work, 'c')];
     await a.call(request('tools/call', {}, new TestSession()));
     const uris = [1, 2, 3, 4].map((n) => `x://${n}`);
@@ -594,13 +590,7 @@ describe('a subscription', () => {
     const { serve } = world((kind, call) =>
       fails && kind.endsWith('notify') ? Promise.reject(new Error('the store is out')) : call(),
     );
-    const listeners: Exchange[] = [];
-    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
-      if (each.method !== 'subscriptions/listen') return { node };
-      listeners.push(each);
-      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
-      return new Promise((resolve) => each.signal.addEventListener('abort', () => resolve({})));
-    };
+    const { work, listeners } = subscriptions();
     const [a, b] = [serve(work, 'a'), serve(work, 'b')];
     await a.call(request('tools/call', {}, new TestSession()));
     const listening = request('subscriptions/listen', LISTEN, new TestSession());
@@ -618,13 +608,7 @@ describe('a subscription', () => {
 
   test('goes on when the store is back, if that was out while the connection moved', async () => {
     const { serve, claimed } = world();
-    const begun: string[] = [];
-    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
-      if (each.method !== 'subscriptions/listen') return { node };
-      begun.push(node);
-      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
-      return new Promise(() => {});
-    };
+    const { work, begun } = subscriptions();
     const [a, b] = [serve(work, 'a'), serve(work, 'b')];
     await a.call(request('tools/call', {}, new TestSession()));
     const listening = request('subscriptions/listen', LISTEN, new TestSession());

@@ -7,6 +7,7 @@ import { Resubscription } from '../../client/resubscription.ts';
 import { abortReason, isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
+import { Unavailable } from '../../core/unavailable.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
@@ -19,7 +20,7 @@ import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
 import type { KeptSessions } from './kept-sessions.ts';
-import { isSessionKey, isUnavailable, Pin, unavailable, type ConnectionKey } from './pin.ts';
+import { isSessionKey, Pin, unavailable, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** How long a request looks for the process of its client, and the pause between. Milliseconds. */
@@ -339,7 +340,7 @@ export class Pins {
         return await this.#route(through, key);
       } catch (error) {
         if (signal.aborted) break;
-        if (!acknowledged || !(error instanceof Moved || isUnavailable(error)) || this.#draining) throw error;
+        if (!acknowledged || !(error instanceof Moved || error instanceof Unavailable) || this.#draining) throw error;
       }
       resubscription.ended();
       await resubscription.pause(signal, this.#closing.signal);
