@@ -219,6 +219,22 @@ describe('everwire dev', () => {
     expect(lives(Number(second.text))).toBe(false);
   });
 
+  test('starts a process again from the file as it is then, also after a mistake', async () => {
+    const file = devFile(`server.tool('crash', {}, () => process.exit(3));\n${say('good')}`);
+    const server = await startDev(file.path);
+    const caller = await client(server.url);
+    file.write('const a = = 1;');
+    await server.line(/^ {2}the last version that worked is still served; change the file to try again$/);
+    expect(await textOf(caller, 'say')).toEqual(text('good'));
+    await expect(caller.callTool('crash')).rejects.toThrow('server.mjs exited with code 3');
+    await expect(caller.callTool('say')).rejects.toThrow(
+      'Cannot connect: server.mjs did not start: it exited with code 1',
+    );
+    file.write(say('better'));
+    await server.line(/^everwire: reloaded/);
+    expect(await textOf(caller, 'say')).toEqual(text('better'));
+  });
+
   test('lets a task finish in the version that runs it', async () => {
     const task = (name: string): string => `
             import { existsSync } from 'node:fs';

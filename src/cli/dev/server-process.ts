@@ -107,7 +107,10 @@ export class ServerProcess {
 
   /** Opens a connection to the server. */
   open(): Transport {
-    return this.#channels.open(this.ready);
+    const ready = this.ready.catch(({ message }: Error) => {
+      throw new Error(`${this.#file} did not start: ${message}`);
+    });
+    return this.#channels.open(ready);
   }
 
   /** Ends the process and its descendants. Resolves when they are gone. */
