@@ -1,7 +1,15 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { RawClient } from '../interop/raw-client.ts';
 import { bridged } from '../interop/servers.ts';
-import { descendants, eventually, programs, startServer, type RunningServer } from '../support/process.ts';
+import {
+  descendants,
+  eventually,
+  programs,
+  root,
+  startNode,
+  startServer,
+  type RunningServer,
+} from '../support/process.ts';
 
 type JsonObject = Record<string, any>;
 
@@ -121,4 +129,24 @@ test('a question that waits for its answer is cancelled if the child exits', asy
   expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).toMatchObject({
     structuredContent: { result: 3 },
   });
+});
+
+test('a program goes on if nobody can read its stderr, and so does its child, whatever that prints', async () => {
+  const child = `
+    import { writeSync } from 'node:fs';
+    const { McpServer } = await import(${JSON.stringify(`${root}dist/lib/server.js`)});
+    const server = new McpServer({ name: 'loud', version: '1.0.0' });
+    server.tool('shout', {}, () => String(writeSync(2, 'x'.repeat(1_000_000))));
+    await server.stdio();`;
+  const program = `
+    const { connect } = await import(${JSON.stringify(`${root}dist/lib/client.js`)});
+    const args = ['--input-type=module', '-e', ${JSON.stringify(child)}];
+    const client = await connect({ command: process.execPath, args });
+    for (let n = 0; n < 3; n += 1) console.log((await client.callTool('shout')).content[0].text);
+    await client.close();`;
+  const running = startNode(['--input-type=module', '-e', program]);
+  onTestFinished(() => void running.stop());
+  running.child.stderr!.destroy();
+  expect(await running.exited).toEqual({ code: 0, signal: null });
+  expect(running.stdout).toEqual(['1000000', '1000000', '1000000']);
 });

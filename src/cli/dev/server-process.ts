@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { isPeerUrl } from '../../base/peer-url.ts';
 import { Deferred } from '../../base/deferred.ts';
 import { waitFor } from '../../base/wait.ts';
 import { isObject } from '../../jsonrpc/message.ts';
+import { passOnToStderr } from '../../transport/stdio/pass-on-stderr.ts';
 import { ProcessGroup } from '../../transport/stdio/process-group.ts';
 import { watchdog } from '../../transport/stdio/watchdog.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -27,8 +27,6 @@ export interface ServerProcessOptions {
 const STOP_TIMEOUT = 2000;
 /** How long its last output may take. Processes that it has left behind may hold its pipes open. Milliseconds. */
 const LAST_OUTPUT_WAIT = 500;
-/** What may wait for a reader of stderr when a process has ended, in bytes. Further output of it is left out. */
-const MAX_UNREAD = 1024 * 1024;
 const WINDOWS = process.platform === 'win32';
 
 /**
@@ -61,7 +59,7 @@ export class ServerProcess {
       windowsHide: true,
     });
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) if (stream) this.#passOn(stream);
+    for (const stream of [child.stdout, child.stderr]) if (stream) passOnToStderr(stream, child);
     child.once('close', () => this.#closed.resolve());
     if (child.pid !== undefined) {
       this.#group = new ProcessGroup(child.pid);
@@ -91,8 +89,6 @@ export class ServerProcess {
       if (this.#ended) return;
       this.#ended = true;
       // Its last output says why.
-      child.stdout?.resume();
-      child.stderr?.resume();
       void this.#output().then(() => ready.reject(new Error(`it ${how}`)));
       this.#channels.end(new Error(`${this.#file} ${how}`));
       void this.#release();
@@ -138,32 +134,7 @@ export class ServerProcess {
   #output(): Promise<void> {
     return waitFor(this.#closed.promise, { timeout: LAST_OUTPUT_WAIT }).catch(() => {});
   }
-
-  /**
-   * Passes on to stderr what the process prints, as fast as stderr is read. After its end, the rest is read at once. Processes that it
-   * has left behind may go on printing: a closed pipe would end them.
-   */
-  #passOn(output: Readable): void {
-    output.on('data', (chunk: Buffer) => {
-      if (this.#ended && process.stderr.writableLength > MAX_UNREAD) return;
-      if (process.stderr.write(chunk) || this.#ended) return;
-      output.pause();
-      paused.add(output);
-    });
-    output.once('close', () => paused.delete(output));
-  }
 }
-
-/** The outputs that are not read until stderr takes more. */
-const paused = new Set<Readable>();
-
-function resume(): void {
-  for (const output of paused) output.resume();
-  paused.clear();
-}
-
-// If nobody can read stderr any more, it closes.
-process.stderr.on('drain', resume).on('close', resume);
 
 /** The paths of modules that Node has reported. Modules of Node itself and of packages are left out. */
 function pathsIn(reported: readonly unknown[]): string[] {

@@ -14,6 +14,7 @@ import { tapStreams, type Wiretap } from '../wiretap.ts';
 import { childEnvironment } from './child-environment.ts';
 import { watchMemory } from './memory-watch.ts';
 import { notSent } from './outgoing.ts';
+import { passOnToStderr } from './pass-on-stderr.ts';
 import { ProcessGroup } from './process-group.ts';
 import { whyNotStarted } from './start-error.ts';
 import { StderrLog } from './stderr-log.ts';
@@ -341,7 +342,8 @@ export class ChildTransport extends BaseTransport implements Transport {
       child.stderr?.destroy();
     });
 
-    if (child.stderr) this.#readStderr(child.stderr, stderr === 'inherit');
+    if (child.stderr) this.#readStderr(child.stderr);
+    if (child.stderr && stderr === 'inherit') passOnToStderr(child.stderr, child);
 
     const stream = new StreamTransport(stdout, stdin, {
       role: 'client',
@@ -368,13 +370,8 @@ export class ChildTransport extends BaseTransport implements Transport {
     this.#stream = stream;
   }
 
-  #readStderr(stream: Readable, isInherited: boolean): void {
-    stream.on('data', (chunk: Buffer) => {
-      this.#stderr.push(chunk);
-      if (!isInherited || process.stderr.write(chunk)) return;
-      stream.pause();
-      process.stderr.once('drain', () => stream.resume());
-    });
+  #readStderr(stream: Readable): void {
+    stream.on('data', (chunk: Buffer) => this.#stderr.push(chunk));
     stream.on('end', () => this.#stderr.end());
     stream.on('error', (error) => this.report(error));
   }
