@@ -1,4 +1,5 @@
 import { redisOnPath } from '../../test/support/redis-server.ts';
+import { bareRedisRows } from './bare-redis.ts';
 import { bridgedRows } from './bridged.ts';
 import { callRows } from './calls.ts';
 import { childRows, deathRows } from './deaths.ts';
@@ -18,6 +19,7 @@ export async function cluster(seconds: number, rounds: number): Promise<void> {
     questions: () => questionRows(seconds),
     'events elsewhere': () => eventRows(seconds),
     'bridged calls': () => bridgedRows(seconds),
+    'bare Redis': () => bareRedisRows(seconds),
     'rolling deployment': deployRows,
     '--workers': () => workerRows(seconds, rounds),
   };
