@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { bundledSize } from '../bench/imports.ts';
 
 /** What an import of a built entry point loads: how many files of this package, and which other modules. */
 function loadedBy(entry: string): { files: number; others: string[] } {
@@ -35,4 +36,8 @@ test.each([
   const loaded = loadedBy(`${name}.js`);
   expect(loaded.others).toEqual(others);
   expect(loaded.files).toBeLessThanOrEqual(10);
+});
+
+test.each(['everwire/server', 'everwire/client'])('%s has at most 40 kB when bundled', async (name) => {
+  expect(await bundledSize(name)).toBeLessThanOrEqual(40_000);
 });

@@ -21,6 +21,10 @@ import { writeChanged } from './write-changed.ts';
 const CORE =
   /^src\/((base|jsonrpc|protocol|core)\/(?!(built|parse|skim|batch|utf8|utf8-stream|create-file|file-stream|make-folder|regular-file|replace-file|stored-share)\.)|schema\/(complaint|work)\.|transport\/(wiretap|http\/not-executed)\.|version\.)/;
 
+/** What servers and clients load only with a transport. */
+const TRANSPORTS =
+  /^src\/(base\/(all-in-turns|buffer-budget|define|eviction|file-in-use|newest|parsed-at-once|principal|quota|read-turns|receive-budget|recent|repeatedly|send-budget|share-line|share-room|time-limit|until-done)|jsonrpc\/(bounds|json-in|shape|texts)|protocol\/(apps|own-revision)|core\/unavailable|transport\/(plain-write|wiretap))\./;
+
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { readonly types: string; readonly default: string; readonly browser?: string }>;
 };
@@ -53,7 +57,8 @@ await write(
   {
     codeSplitting: {
       groups: [
-        { name: 'core', test: (id) => CORE.test(sourceOf(id)) },
+        { name: 'core', test: (id) => CORE.test(sourceOf(id)) && !TRANSPORTS.test(sourceOf(id)) },
+        { name: 'transports', test: (id) => TRANSPORTS.test(sourceOf(id)) },
         // A fleet checks patterns, too. Otherwise they would be a file of their own for each server.
         { name: 'json-schema', test: (id) => /^src\/schema\/(json-schema|pattern)/.test(sourceOf(id)) },
       ],
