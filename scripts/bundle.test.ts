@@ -30,7 +30,7 @@ test('the command line loads no thread to record in, unless it records', () => {
 
 test.each([
   ['server', [...REPLACED, '#replaced/base/paced', '#replaced/base/short-turns', 'node:events']],
-  ['client', [...REPLACED, '#replaced/base/short-turns', 'node:events']],
+  ['client', [...REPLACED, 'node:events']],
   ['memory', [...REPLACED, 'node:buffer', 'node:events']],
 ])('an import of everwire/%s loads at most ten files, and no module that only some users need', (name, others) => {
   const loaded = loadedBy(`${name}.js`);
