@@ -13,10 +13,10 @@ describe('everwire/client in a browser', () => {
     expect(code).not.toMatch(/\b(?:Buffer\.|process\.|setImmediate\()/);
   });
 
-  test('is small: an import loads at most 25 kB, and everything has at most 55 kB', async () => {
+  test('is small: an import loads at most 25 kB, and everything has at most 55.3 kB', async () => {
     const { size, firstSize } = await bundle(`export * from 'everwire/client';`, ['browser']);
     expect(firstSize).toBeLessThanOrEqual(25_000);
-    expect(size).toBeLessThanOrEqual(55_000);
+    expect(size).toBeLessThanOrEqual(55_300);
   });
 
   test('loads at most 25 kB for connect, also with rolldown', async () => {

@@ -1,4 +1,6 @@
 import { Deferred } from '../../../base/deferred.ts';
+import { printableError } from '../../../base/printable.ts';
+import type { RpcError } from '../../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { isAborted } from '../../../core/base-exchange.ts';
 import { inTurns } from '../../../base/in-turns.ts';
@@ -28,6 +30,8 @@ interface Listener {
  * turn of the event loop: a server may send a thousand at once, and a client may have thousands of subscriptions.
  */
 const PER_TURN = 5000;
+/** How many resources of one listener are subscribed to at once. */
+const JOINED_AT_ONCE = 20;
 const BACKLOG = { count: 1000, size: 10 * 1024 * 1024 };
 
 const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as string, filter]));
@@ -91,17 +95,34 @@ export class UpstreamListeners {
     this.#uris += filter.resourceSubscriptions?.length ?? 0;
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
+    const accepted = new Set(uris);
+    const waiting = accepted.values();
     const joined: string[] = [];
+    let refusal: Error | undefined;
+    const join = async (): Promise<void> => {
+      for (const uri of waiting) {
+        joined.push(uri);
+        await this.#subscriptions.join(uri, signal).catch((error: RpcError) => {
+          refusal ??= error;
+          accepted.delete(uri);
+          if (error.origin === 'peer') return;
+          // No others are joined.
+          accepted.clear();
+          throw error;
+        });
+      }
+    };
     try {
       if (needsLevel) await this.#level.adjust(signal);
-      for (const uri of uris) {
-        if (signal.aborted) break;
-        joined.push(uri);
-        await this.#subscriptions.join(uri, signal);
-      }
+      await Promise.all(Array.from({ length: JOINED_AT_ONCE }, join));
       if (!signal.aborted) {
-        const acknowledgement = { notifications: honoured(filter, uris, capabilities) };
-        await untilAborted(exchange.notify(NotificationMethod.Acknowledged, acknowledgement), signal);
+        // It names what the server accepts (2026-07-28, patterns/subscriptions: Acknowledgment).
+        const notifications = honoured(filter, [...accepted], capabilities);
+        if (refusal) {
+          if (Object.keys(notifications).length === 0) throw refusal;
+          this.#onerror(printableError(`Some resource subscriptions were refused: ${refusal.message}`));
+        }
+        await untilAborted(exchange.notify(NotificationMethod.Acknowledged, { notifications }), signal);
       }
       await over.promise;
       return {};
@@ -263,14 +284,10 @@ function newestFirst(listeners: Iterable<Listener>): Listener[] {
 
 /** The part of a filter that the server's capabilities support. */
 function honoured(filter: SubscriptionFilter, uris: string[], capabilities: JsonObject): SubscriptionFilter {
-  return {
-    ...(filter.toolsListChanged && capabilities['tools']?.['listChanged'] ? { toolsListChanged: true } : {}),
-    ...(filter.promptsListChanged && capabilities['prompts']?.['listChanged'] ? { promptsListChanged: true } : {}),
-    ...(filter.resourcesListChanged && capabilities['resources']?.['listChanged']
-      ? { resourcesListChanged: true }
-      : {}),
-    ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
-  };
+  const part: SubscriptionFilter = uris.length > 0 ? { resourceSubscriptions: uris } : {};
+  for (const [key] of LIST_CHANGES)
+    if (filter[key] && capabilities[key.replace('ListChanged', '')]?.['listChanged']) part[key] = true;
+  return part;
 }
 
 /**
