@@ -33,7 +33,7 @@ export function openerFor(target: Target, options: ClientOptions): Opener {
       typeof target === 'string' || target instanceof URL ? { url: target } : (target as UrlTarget);
     return urlOpener(urlOf(url), transport, options);
   }
-  if (kind === 'server') return opener(true, options, () => linkedTo((target as ServerTarget).service));
+  if (kind === 'server') return opener(true, options, () => linkedTo(target as ServerTarget));
   if (kind === 'transport') return opener(false, options, () => target as ClientTransport);
   if (kind === 'transports') return opener(true, options, target as () => ClientTransport);
   const command = target as CommandTarget;

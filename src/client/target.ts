@@ -19,6 +19,8 @@ export interface UrlTarget {
 /** A server in this process: any object with a service, such as an `McpServer`. */
 export interface ServerTarget {
   readonly service: Service;
+  /** Serves one connection, and closes it when the server is closed. Default: the service is served until the client closes. */
+  connect?(transport: Transport): Promise<void>;
 }
 
 /** A transport that may say why it closed, in `closeReason`. Calls in flight fail with that reason. */
