@@ -56,7 +56,8 @@ describe('an app gets', () => {
     expect(await answerOf({ kind: 'error', error: { message: 'no' }, duration: 1 })).toMatchObject({
       error: { code: -32_603, message: 'no' },
     });
-    expect(await answerOf({ kind: 'refused', message: 'why' })).toEqual({ error: { code: -32_603, message: 'why' } });
+    for (const kind of ['refused', 'lost'] as const)
+      expect(await answerOf({ kind, message: 'why' })).toEqual({ error: { code: -32_603, message: 'why' } });
   });
 
   test('its answer, and can cancel the request', async () => {

@@ -36,7 +36,7 @@ export async function finalOutcome(session: Session, outcome: Outcome): Promise<
 /** An outcome as a JSON-RPC answer. */
 export async function answerOf(outcome: Outcome): Promise<Answer> {
   if (outcome.kind === 'result') return { result: outcome.result };
-  if (outcome.kind === 'refused') return refusal(outcome.message);
+  if (outcome.kind === 'refused' || outcome.kind === 'lost') return refusal(outcome.message);
   if (outcome.kind === 'error') {
     const { code = ErrorCode.InternalError, message, data } = outcome.error;
     return { error: { code, message, data } };

@@ -80,7 +80,7 @@ export function Calls({ explorer, session, entry, name, outputSchema }: CallsPro
 /** A live region: screen readers announce when a request ends. */
 function CallStatus({ sent }: { sent: Sent }): JSX.Element {
   const outcome = sent.outcome.value;
-  const isBad = outcome && (outcome.kind === 'error' || outcome.kind === 'refused' || isToolError(outcome));
+  const isBad = outcome && (['error', 'refused', 'lost'].includes(outcome.kind) || isToolError(outcome));
   return (
     <span role="status" class={`badge ${outcome ? (isBad ? 'bad' : 'good') : 'warn'}`}>
       {outcome ? summaryOf(outcome) : 'Running'}

@@ -30,9 +30,10 @@ interface OutcomeViewProps {
 export function OutcomeView({ outcome, source, name, outputSchema, onread }: OutcomeViewProps): JSX.Element {
   switch (outcome.kind) {
     case 'refused':
+    case 'lost':
       return (
         <div class="notice bad">
-          <p>Nothing was sent.</p>
+          <p>{outcome.kind === 'refused' ? 'Nothing was sent.' : 'The server may have received the request.'}</p>
           <p>
             <Visible text={outcome.message} lines />
           </p>
@@ -64,6 +65,8 @@ export function summaryOf(outcome: Outcome): string {
   switch (outcome.kind) {
     case 'refused':
       return 'Refused';
+    case 'lost':
+      return 'Result lost';
     case 'error':
       return `Error after ${durationText(outcome.duration)}`;
     case 'large':

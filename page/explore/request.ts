@@ -2,7 +2,7 @@ import { signal, type ReadonlySignal } from '@preact/signals';
 import type { RequestOutcome } from '../../src/inspect/page-server/page-api.ts';
 import type { JsonObject, JsonValue } from '../../src/jsonrpc/message.ts';
 import { inNextTurn } from '../../src/base/next-turn.browser.ts';
-import type { Server } from '../server/server.ts';
+import { RefusedError, type Server } from '../server/server.ts';
 
 /** A response longer than this is not parsed, because the page would freeze. Bytes. */
 const MAX_PARSED = 2 * 1024 * 1024;
@@ -14,8 +14,10 @@ export type Outcome =
   | { readonly kind: 'result'; readonly result: JsonObject; readonly duration: number }
   | { readonly kind: 'error'; readonly error: RequestError; readonly duration: number }
   | { readonly kind: 'large'; readonly whole: Blob; readonly head: string; readonly duration: number }
-  /** Nothing was sent, or this page's server is gone. */
-  | { readonly kind: 'refused'; readonly message: string };
+  /** Nothing was sent. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** It was sent, or may have been, but its outcome can no longer be fetched: this page's server is gone. */
+  | { readonly kind: 'lost'; readonly message: string };
 
 /** Why a request failed. */
 export interface RequestError {
@@ -67,7 +69,7 @@ export function sendRequest(
       const response = await server.post('request', { key, method, params: text, timeout });
       return await outcomeOf(await response.blob(), started);
     } catch (error) {
-      return { kind: 'refused', message: (error as Error).message };
+      return { kind: error instanceof RefusedError ? 'refused' : 'lost', message: (error as Error).message };
     }
   })();
   void settled.then((value) => (outcome.value = value));

@@ -36,7 +36,7 @@ export class Server {
     return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
   }
 
-  /** The same for a result that may be too long to parse. */
+  /** The same for a result that may be too long to parse. Only a `request` that was not sent fails with a `RefusedError`. */
   async post<Name extends keyof Commands>(command: Name, argument: Argument<Name>): Promise<Response> {
     if (command !== 'request') return this.#post(command, argument);
     const { key } = argument as Argument<'request'>;
@@ -48,7 +48,9 @@ export class Server {
     } finally {
       this.#waiting.delete(key);
     }
-    return this.#post('outcome', { key });
+    return this.#post('outcome', { key }).catch((cause: unknown) => {
+      throw new Error((cause as Error).message, { cause });
+    });
   }
 
   #post(command: string, argument: object): Promise<Response> {

@@ -127,6 +127,18 @@ describeInBrowser('the page', (browser) => {
       .waitFor();
   });
 
+  test('does not say that nothing was sent if it loses its inspector while a call runs', async () => {
+    const { server, call, result, stop } = await explore(browser(), ({ method }) =>
+      method === 'tools/list' ? { tools: [tool('one')] } : new Promise(() => {}),
+    );
+    await call.click();
+    await expect.poll(() => server.received).toHaveLength(1);
+    await stop();
+    await expect.poll(() => result.getByRole('status').textContent()).not.toBe('Running');
+    expect(await result.getByRole('status').textContent()).toBe('Result lost');
+    await result.getByText('The server may have received the request.').waitFor();
+  });
+
   test('says in an old tab, and for an old URL, that Everwire was started again, and opens the new one', async () => {
     const old = await openPage(browser());
     await old.page.getByRole('banner').getByText('Observing').waitFor();
