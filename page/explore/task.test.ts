@@ -70,6 +70,34 @@ test('its questions are answered with tasks/update, and asked once', async () =>
   expect(task.view.value).toMatchObject({ status: 'failed', outcome: { kind: 'error', error: { code: -1 } } });
 });
 
+test.each<Outcome>([
+  { kind: 'error', error: { code: -1, message: 'no' }, duration: 0 },
+  { kind: 'refused', message: 'no' },
+  { kind: 'lost', message: 'no' },
+])('a question stays open if its answer did not reach the server: %j', async (outcome) => {
+  const questions = { q1: { method: 'elicitation/create' }, q2: {} };
+  const { send } = server(['tasks/update', outcome]);
+  const task = new FollowedTask({ ...CREATED, status: 'input_required', inputRequests: questions }, 'tool x', send);
+  await expect(task.answer('q1', { action: 'decline' })).rejects.toThrow('no');
+  expect(task.view.value.questions).toEqual(questions);
+});
+
+test.each(['refused', 'lost'] as const)('in 2025-11-25, a task whose result is %s has not ended', async (kind) => {
+  const { send } = server(
+    ['tasks/get', result({ taskId: 't2', status: 'input_required' })],
+    ['tasks/result', { kind, message: 'gone' }],
+    ['tasks/get', result({ taskId: 't2', status: 'completed' })],
+    ['tasks/result', result({ content: [] })],
+  );
+  const task = new FollowedTask({ task: { taskId: 't2', status: 'working' } }, 'tool x', send);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(task.view.value).toMatchObject({ status: 'input_required', lost: 'gone' });
+  expect(task.view.value.outcome).toBeUndefined();
+  task.refresh();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(task.view.value).toMatchObject({ status: 'completed', outcome: { kind: 'result' } });
+});
+
 test('in 2025-11-25, the result of a task is a request of its own', async () => {
   const { send } = server(
     ['tasks/get', result({ taskId: 't2', status: 'completed' })],

@@ -84,14 +84,14 @@ export class FollowedTask {
   /** Answers a question of the task (tasks extension: Task Update Requests). */
   async answer(key: string, answer: JsonObject): Promise<void> {
     this.#answered.add(key);
-    const { [key]: _answered, ...questions } = this.#view.value.questions;
-    this.#change({ questions });
+    const { [key]: question, ...others } = this.#view.value.questions;
+    this.#change({ questions: others });
     const outcome = await this.#send('tasks/update', { taskId: this.id, inputResponses: { [key]: answer } }).settled;
-    if (outcome.kind === 'error') {
-      this.#answered.delete(key);
-      throw new Error(outcome.error.message);
-    }
-    this.#poll();
+    const problem = problemOf(outcome);
+    if (problem === undefined) return this.#poll();
+    this.#answered.delete(key);
+    this.#change({ questions: { [key]: question, ...this.#view.value.questions } });
+    throw new Error(problem);
   }
 
   /** Gets the task's state now, even if following it has failed. */
@@ -155,6 +155,10 @@ export class FollowedTask {
     void this.#result.settled.then((outcome) => {
       if (this.#stopped || this.#view.value.outcome) return;
       clearTimeout(this.#timer);
+      if (outcome.kind === 'refused' || outcome.kind === 'lost') {
+        this.#result = undefined;
+        return this.#change({ lost: outcome.message });
+      }
       const { status } = this.#view.value;
       const ended = outcome.kind === 'error' ? 'failed' : 'completed';
       this.#change({ outcome, status: isTerminal(status) ? status : ended });
@@ -189,6 +193,12 @@ function outcomeOf(status: unknown, result: unknown, error: unknown): Outcome | 
   const { code, message, data } = error;
   const known = { ...(typeof code === 'number' && { code }), message: textOf(message) ?? 'The error has no message.' };
   return { kind: 'error', error: { ...known, data }, duration: 0 };
+}
+
+/** Why a request has no result. Undefined if it has one. */
+function problemOf(outcome: Outcome): string | undefined {
+  if (outcome.kind === 'error') return outcome.error.message;
+  return outcome.kind === 'refused' || outcome.kind === 'lost' ? outcome.message : undefined;
 }
 
 function intervalOf({ pollIntervalMs, pollInterval = pollIntervalMs }: JsonObject): number {
