@@ -48,16 +48,19 @@ export function follow(server: Server, store: RecordStore): Followed {
   const add = (lines: readonly string[]): void => {
     const records: string[] = [];
     let newest: string | undefined;
+    let closed: string | undefined;
     for (const line of lines) {
       if (line.startsWith('{"n":')) records.push(line);
       else if (line.startsWith('{"state":')) newest = line;
       else if (line.startsWith('{"mcpcap":'))
         started.value = new Date((JSON.parse(line) as { started: string }).started);
+      else if (line.startsWith('{"closed":')) ({ closed } = JSON.parse(line) as { closed: string });
     }
     if (records.length > 0) {
       store.add(records.map(readLine));
       version.value += 1;
     }
+    if (closed !== undefined) throw new RefusedError(closed);
     if (newest === undefined) return;
     state.value = (JSON.parse(newest) as { state: InspectorState }).state;
     server.finish(state.value.finished ?? []);

@@ -177,16 +177,25 @@ describeInBrowser('the page', (browser) => {
     await other.close();
   });
 
-  test('needs one of the six connections that a browser has to a server, so five tabs can be open', async () => {
+  test('needs one of the six connections that a browser has to a server: the newest five tabs can be used', async () => {
     const { page } = await openPage(browser(), { capture: someTraffic() });
     await new WirePage(page).rows('search').first().waitFor();
     const key = await page.evaluate(() => sessionStorage.getItem('everwire-key')!);
-    for (let tabs = 2; tabs <= 5; tabs += 1) {
+    for (let tabs = 2; tabs <= 6; tabs += 1) {
+      expect(await page.getByRole('alert').count(), `${tabs}`).toBe(0);
       const tab = await page.context().newPage();
       await tab.addInitScript((copied) => sessionStorage.setItem('everwire-key', copied), key);
       await tab.goto(page.url());
       await new WirePage(tab).rows('search').first().waitFor();
     }
+    await page.getByRole('alert').getByText('The inspector is open in more than 5 tabs').waitFor();
+    await page.getByRole('tab', { name: 'Apps' }).click();
+    await page.getByRole('tabpanel', { name: 'Apps' }).getByText(/\w/).first().waitFor();
+    // The newest goes on when the oldest comes back.
+    const [, second] = page.context().pages();
+    await page.reload();
+    await new WirePage(page).rows('search').first().waitFor();
+    await second!.getByRole('alert').getByText('The inspector is open in more than 5 tabs').waitFor();
   });
 
   test('follows the colors of the system, and can be switched', async () => {

@@ -10,7 +10,8 @@ import type { BreakpointState } from '../breakpoints/breakpoint-api.ts';
  *
  * - `GET /api/stream?after=N`: a stream of lines. Lines with `state` have the whole `InspectorState`, at first and after
  *   each change. The others are records in the mcpcap format, with `{"end":true}` after the last one. One stream carries
- *   all, because a browser has only six connections to a server, for all tabs.
+ *   all, because a browser has only six connections to a server, for all tabs. When a sixth stream begins, the oldest ends
+ *   with `{"closed": "<why>"}`.
  * - `POST /api/<command>`: one of the `PageCommands`, `SessionCommands` or `BreakpointCommands`, with its argument as a JSON body. Answered with its result as
  *   JSON, or with status 400 or 409 and a `CommandError`.
  * - A `request` is answered as soon as it is sent. Once its key is in `finished`, `POST /api/outcome` with `{"key": …}`

@@ -55,8 +55,15 @@ export interface PageServer {
 
 /** Only this machine can connect. No option changes that. */
 const HOST = '127.0.0.1';
-/** The most pages at a time. Each has one stream. */
-const MAX_PAGES = 16;
+/**
+ * The most pages at a time. Each has one stream, and a browser has six connections to a server: with six streams, no page
+ * could send anything.
+ */
+const MAX_PAGES = 5;
+/** The last line of a stream that gives way to a newer page. */
+const REPLACED = `${JSON.stringify({
+  closed: `The inspector is open in more than ${MAX_PAGES} tabs, so it no longer serves this one. Close another tab, and reload this one.`,
+})}\n`;
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' } as const;
 const STREAM = '/api/stream';
 const FOREIGN = 'Only the page of the inspector may do this.';
@@ -102,8 +109,8 @@ class PageRequests {
   readonly #files: ReadonlyMap<string, StaticFile>;
   readonly #access: PageAccess;
   readonly #actions: PageActions;
-  /** How many streams are open. */
-  #pages = 0;
+  /** The streams that are open, the oldest first. */
+  readonly #pages = new Set<ServerResponse>();
 
   constructor(options: PageServerOptions, files: ReadonlyMap<string, StaticFile>, access: PageAccess) {
     this.#options = options;
@@ -149,17 +156,9 @@ class PageRequests {
   #stream(response: ServerResponse, query: string): void {
     const after = query === '' ? 0 : Number(/^\?after=(\d{1,15})$/.exec(query)?.[1]);
     if (Number.isNaN(after)) return refuse(response, 400, '"after" must be the number of a record.');
-    if (this.#pages >= MAX_PAGES) return refuse(response, 503, 'Too many pages are open: close one.');
-    this.#pages += 1;
-    const { outcomes } = this.#actions;
-    const { breakpoints } = this.#options;
-    if (this.#pages === 1) breakpoints?.watched(true);
-    response.once('close', () => {
-      this.#pages -= 1;
-      if (this.#pages > 0) return;
-      outcomes?.abandon();
-      breakpoints?.watched(false);
-    });
+    this.#pages.add(response);
+    response.once('close', () => this.#left(response));
+    if (this.#pages.size === 1) this.#options.breakpoints?.watched(true);
     response.writeHead(200, { ...PROTECTION, 'content-type': 'application/x-ndjson' });
     const { capture, feed } = this.#options;
     const { target } = feed.state;
@@ -167,6 +166,17 @@ class PageRequests {
       (signal) => recordLines(capture, { after, target, signal }),
       (signal) => feed.lines(signal),
     ]).catch(() => response.destroy());
+    const [oldest] = this.#pages;
+    if (this.#pages.size <= MAX_PAGES) return;
+    // The oldest may be one whose browser is gone without a sign, for example behind a tunnel.
+    this.#left(oldest!);
+    oldest!.end(REPLACED);
+  }
+
+  #left(page: ServerResponse): void {
+    if (!this.#pages.delete(page) || this.#pages.size > 0) return;
+    this.#actions.outcomes?.abandon();
+    this.#options.breakpoints?.watched(false);
   }
 
   #file({ method }: IncomingMessage, response: ServerResponse, file: StaticFile | undefined): void {
