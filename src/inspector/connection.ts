@@ -7,6 +7,7 @@ import type { Middleware } from '../core/exchange.ts';
 import type { Capture } from '../inspect/capture.ts';
 import type { Attempt, ConnectionState, Problem, RawMessage } from '../inspect/page-server/page-api.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
+import { isObject, type JsonObject, type JsonValue } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import { APP_TYPE, APPS_EXTENSION } from '../protocol/apps.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -274,9 +275,23 @@ export class InspectedConnection {
   }
 }
 
-/** Each change of the state repeats the description, so a very large one is left out. */
+/** Each change of the state repeats the description, so the largest parts of a very large one are left out. */
 function described(client: Client): Pick<ConnectionState, 'revision' | 'discovered'> {
   const { revision, serverInfo, discovered } = client;
-  if (weightOf(discovered, MAX_DESCRIPTION) >= MAX_DESCRIPTION) return { revision };
-  return { revision, discovered: { ...discovered, serverInfo } };
+  return { revision, discovered: smallestMembers({ ...discovered, serverInfo }, MAX_DESCRIPTION) };
+}
+
+/** The smallest members that have at most `room` bytes together. Of an object that does not fit, its own smallest members. */
+function smallestMembers(object: JsonObject, room: number, levels = 3): JsonObject {
+  const weights = Object.entries(object).map(([name, value]) => [name, name.length + weightOf(value, room)] as const);
+  const kept: [name: string, value: JsonValue][] = [];
+  let left = room;
+  for (const [name, weight] of weights.toSorted(([, a], [, b]) => a - b)) {
+    const value = object[name];
+    if (weight <= left) kept.push([name, value]);
+    else if (isObject(value) && levels > 1) kept.push([name, smallestMembers(value, left, levels - 1)]);
+    else continue;
+    left -= name.length + weightOf(kept.at(-1)![1], left);
+  }
+  return Object.fromEntries(kept);
 }

@@ -278,6 +278,21 @@ describe('the state stays small', () => {
     inspector.cancel({ key });
     await outcome;
   });
+
+  test('without the largest parts of a description: its capabilities and its name are kept', async () => {
+    const icons = [{ src: `data:image/png;base64,${'x'.repeat(400_000)}` }];
+    const server = new McpServer({ name: 'large', version: '1', icons, instructions: 'short' });
+    server.tool('one', {}, () => '1');
+    const { connect, until } = bound(new World());
+    await connect({ url: await listen(server) });
+    const { discovered } = (await until(({ connection }) => connection.status === 'connected')).connection;
+    expect(discovered).toMatchObject({
+      capabilities: { tools: {} },
+      serverInfo: { name: 'large', version: '1' },
+      instructions: 'short',
+    });
+    expect(JSON.stringify(discovered).length).toBeLessThan(10_000);
+  });
 });
 
 describe('a connection', () => {
