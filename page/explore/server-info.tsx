@@ -7,6 +7,7 @@ import { Attempts } from '../connect/attempts.tsx';
 import { textOf } from './entry-list.ts';
 import type { Explorer } from './explorer.ts';
 import { JsonView } from './json-view.tsx';
+import { Text } from './text.tsx';
 
 /** What the server says about itself, and how it was connected. */
 export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
@@ -41,9 +42,7 @@ export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
       {instructions !== undefined && (
         <section>
           <h3>Instructions</h3>
-          <p class="prose">
-            <Visible text={instructions} lines max={100_000} />
-          </p>
+          <Text text={instructions} name="instructions.md" />
         </section>
       )}
       <section>

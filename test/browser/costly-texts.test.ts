@@ -81,6 +81,7 @@ describeInBrowser('texts that a browser needs long to lay out', (browser) => {
     ['words', '\u1000 \uAA60'],
     ['alphabets', 'a\u0436 '],
     ['lines', '\u1000\uAA60\n'],
+    ['kerning', 'T'],
   ])('descriptions, choices, instructions and a result full of %s do not keep the page busy', async (_, piece) => {
     const text = (length: number): string => piece.repeat(length / piece.length);
     const described = { instructions: text(100_000) };
