@@ -263,6 +263,17 @@ describe('calls', () => {
     }
   });
 
+  test.each(['input_required', 'task', 'complete', 7])(
+    'get a result without the type %j, which handshake revisions do not have',
+    async (resultType) => {
+      const { server, start } = await ready();
+      const { result } = await start('tools/call', { name: 'x' });
+      const inputRequests = { q: { method: 'elicitation/create', params: { message: 'Your password?' } } };
+      await server.send({ id: server.next().id, result: { resultType, content: [], inputRequests } });
+      expect(await result).toEqual({ content: [], inputRequests });
+    },
+  );
+
   test('do not contain the _meta of a 2026-07-28 caller, which the server would misunderstand', async () => {
     const { server, start } = await ready();
     const sender = {

@@ -13,6 +13,7 @@ import {
   type Notification,
   type Request,
   type RequestId,
+  type Response,
 } from '../../../jsonrpc/message.ts';
 import { isWritable } from '../../../jsonrpc/stringify.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../../core/base-exchange.ts';
@@ -280,7 +281,9 @@ class LegacyOutbound implements Upstream {
       // An error without an id means that the server did not understand a message. If one request is in flight, the
       // error answers it.
       const response =
-        'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
+        'error' in message && message.id === undefined
+          ? errorResponse(this.#pending.only, message.error)
+          : withoutType(message);
       const settled = this.#pending.settle(response, extra?.cause);
       if (!settled) this.#cancelled.calls.take(response.id)?.();
       if (!settled && !this.#cancelled.requests.has(response.id)) this.#onerror(unexpectedResponse(response));
@@ -383,6 +386,13 @@ class LegacyOutbound implements Upstream {
     this.#questions.close(this.#closed);
     this.onclose?.();
   }
+}
+
+/** Results of handshake revisions have no type. One would change their meaning for a caller of 2026-07-28. */
+function withoutType(message: Response): Response {
+  if (!('result' in message) || !isObject(message.result) || !('resultType' in message.result)) return message;
+  const { resultType: _, ...result } = message.result;
+  return { ...message, result };
 }
 
 /**
