@@ -21,16 +21,17 @@ end
 
 /**
  * Claims a key, which is also a heartbeat. Arguments: the key, the node, the times to live of the claim, of its text and of the
- * heartbeat, and how much of the last must be left.
+ * heartbeat, how much of the last must be left, and the last heartbeat that Redis has confirmed to this node.
  *
  * Returns the node that has it. Empty if Redis has no heartbeat of this node, so that others could take the claim, or an old one,
- * because it may have taken none of the others either.
+ * because it may have taken none of the others either. Also if it has a newer one: it may have stood still, read that, and not
+ * yet read those of the others.
  */
 export const CLAIM = storing(
   TAKE,
   `
 local heartbeat = P .. ':n:' .. ARGV[2]
-if redis.call('PTTL', heartbeat) <= tonumber(ARGV[6]) then return '' end
+if redis.call('PTTL', heartbeat) <= tonumber(ARGV[6]) or redis.call('GET', heartbeat) ~= ARGV[7] then return '' end
 redis.call('PEXPIRE', heartbeat, ARGV[5])
 return take(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 `,

@@ -16,7 +16,7 @@ const RENEWAL = 30_000;
 const PORTION = 200;
 /** The pause between two attempts to reach Redis. Milliseconds. */
 const PAUSE = 50;
-/** How often a claim is asked for if the replies of Redis are too old to be trusted. */
+/** How often a claim is asked for if Redis does not know the newest heartbeat, or its replies are too old to be trusted. */
 const ATTEMPTS = 3;
 
 /** What claims need to know of the heartbeats of their process. */
@@ -25,6 +25,8 @@ interface Heartbeats {
   beat(): Promise<void>;
   /** As in `Heartbeat`. After this time without one, this process no longer trusts that it has what it claimed. */
   readonly trusted: number;
+  /** As in `Heartbeat`. */
+  readonly confirmed: string | undefined;
 }
 
 /** The claims of the processes that use one Redis. They end with the heartbeats of their process. */
@@ -59,7 +61,7 @@ export class RedisClaims implements Claims {
 
   async #claim(key: string): Promise<NodeId> {
     let holder = await this.#ask(key);
-    if (holder === '') {
+    for (let attempt = 1; holder === '' && attempt < ATTEMPTS; attempt += 1) {
       await this.#heartbeats.beat();
       holder = await this.#ask(key);
     }
@@ -85,7 +87,9 @@ export class RedisClaims implements Claims {
   async #askSoon(key: string): Promise<string> {
     for (;;) {
       try {
-        return String(await this.#commands.run(CLAIM, hashOf(key), this.#node, TTL, KEPT_TTL, ALIVE, ALIVE - TRUSTED));
+        const { confirmed = '' } = this.#heartbeats;
+        const times = [TTL, KEPT_TTL, ALIVE, ALIVE - TRUSTED];
+        return String(await this.#commands.run(CLAIM, hashOf(key), this.#node, ...times, confirmed));
       } catch (error) {
         const mayBeTaken = this.#known.has(key) && performance.now() - this.#beaten < ALIVE;
         if (!(error instanceof StoreUnreachable) || !mayBeTaken) throw error;

@@ -89,6 +89,11 @@ export class Heartbeat {
     return this.#namesConnection ? TRUSTED_WITH_CONNECTION : TRUSTED;
   }
 
+  /** The last heartbeat that Redis has confirmed, and that has taken effect here. */
+  get confirmed(): string | undefined {
+    return this.#confirmed;
+  }
+
   /** Sends a heartbeat. @throws (rejects) StoreUnreachable. */
   beat(): Promise<void> {
     this.#beating ??= this.#beat()
@@ -124,13 +129,15 @@ export class Heartbeat {
 
   async #look(node: NodeId): Promise<boolean> {
     const key = this.#commands.key(`n:${node}`);
+    const asked = performance.now();
     const [signs, left] = await Promise.all([
       this.#commands.send(['MGET', key, this.#key]),
       this.#commands.send(['PTTL', key]),
     ]);
     const [sign, own] = signs as unknown[];
     if (typeof sign === 'string') return !(await this.#hasLostConnection(node, sign, ALIVE - Number(left)));
-    return typeof own !== 'string' || this.#mayBeRefused || performance.now() - this.#lapsed < ALIVE;
+    const mayHaveBeenMissed = typeof own !== 'string' || this.#mayBeRefused || hasStood(asked);
+    return mayHaveBeenMissed || performance.now() - this.#lapsed < ALIVE;
   }
 
   /**
@@ -173,16 +180,19 @@ export class Heartbeat {
     // All commands of a heartbeat are one write. If the connection is another one now, the next heartbeat names none: until
     // then, the others wait longer than this node trusts this one.
     const looking = this.#connection.look();
-    const beating = this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
-    const [next, before] = await Promise.all([looking, beating]);
+    const setting = this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
+    const beating = setting.then((before) => {
+      // Redis may have got others whose confirmation was lost, after it had none.
+      const mayHaveHadNone = before !== this.#confirmed || this.#mayBeRefused || hasStood(sentAt);
+      // Also at the start: Redis may have come back just before. And at once: the next reply may be about other nodes.
+      if (mayHaveHadNone) this.#lapsed = performance.now();
+      return mayHaveHadNone;
+    });
+    const [next, mayHaveHadNone] = await Promise.all([looking, beating]);
     this.#next = next;
     this.#isSlow = performance.now() - sentAt >= TRUSTED_WITH_CONNECTION;
-    // Redis may have got others whose confirmation was lost, after it had none.
-    const mayHaveHadNone = before !== this.#confirmed || this.#mayBeRefused;
     const lapsed = this.#hasBegun && mayHaveHadNone;
     this.#hasBegun = true;
-    // Also at the start: Redis may have come back just before.
-    if (mayHaveHadNone) this.#lapsed = performance.now();
     await this.#onbeat(sentAt, lapsed);
     this.#namesConnection = named !== undefined;
     this.#confirmed = sign;
@@ -198,4 +208,12 @@ export class Heartbeat {
   get #key(): string {
     return this.#commands.key(`n:${this.#node}`);
   }
+}
+
+/**
+ * Whether Redis may have stood still since a command was sent whose reply has come now. Then heartbeats have lapsed, and it reads
+ * those that wait one after the other.
+ */
+function hasStood(sentAt: number): boolean {
+  return performance.now() - sentAt >= TRUSTED;
 }
