@@ -11,6 +11,12 @@ import { thisWorker } from './cluster/this-worker.ts';
 
 export type Observer = Awaited<ReturnType<typeof createObserver>>;
 
+/** What is observed of the store. */
+interface ObservedStore {
+  readonly reachable?: boolean | undefined;
+  readonly refusal?: string | undefined;
+}
+
 /** Observes the servers behind a bridge: whether they are reachable, which requests they get, and how those end. */
 export async function createObserver(settings: BridgeSettings, log: Log) {
   const metrics =
@@ -51,18 +57,24 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
       byServer(({ forwarded }) => forwarded),
     );
   }
-  let storeReachable = (): boolean => true;
+  let observedStore: ObservedStore = { reachable: true };
   return {
-    /** Ready while at least one server is reachable. Without the store, known sessions go on. */
+    /**
+     * Ready while at least one server is reachable. A store that cannot be reached will soon be there again, and known sessions go on.
+     * One that refuses commands does so until somebody changes it.
+     */
     health: createHealth(
-      { upstream: anyReachable(() => Array.from(servers.values(), ({ reach }) => reach)) },
-      { notes: { store: () => (storeReachable() ? undefined : 'unreachable') } },
+      {
+        upstream: anyReachable(() => Array.from(servers.values(), ({ reach }) => reach)),
+        store: () => observedStore.refusal,
+      },
+      { notes: { store: () => (observedStore.reachable ? undefined : 'unreachable') } },
     ),
-    /** Observes the store, which may become unreachable. */
-    store: (reachable: () => boolean): void => {
-      storeReachable = reachable;
-      metrics?.gauge('everwire_store_up', '1 if the store has answered the last request, else 0', () =>
-        Number(reachable()),
+    /** Observes the store, which may become unreachable, or refuse commands. */
+    store: (store: ObservedStore): void => {
+      observedStore = store;
+      metrics?.gauge('everwire_store_up', '1 if the store answers and refuses nothing, else 0', () =>
+        Number(store.reachable && store.refusal === undefined),
       );
     },
     metrics,

@@ -99,7 +99,7 @@ export async function serveBridge(
     ...(metrics && { '/metrics': await pageOf(metrics, { requiresAuth: settings.metrics === 'gated' }) }),
   });
   const faults = await httpFaults(settings.breakpoints, () => handler);
-  if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
+  if (state?.reachable !== undefined) observer.store(state);
   if (state?.bus)
     metrics?.gauge(
       'everwire_bus_delay_seconds',

@@ -8,6 +8,8 @@ export interface OpenStore extends State {
   /** Whether the store can be reached. Undefined if it is always there. */
   readonly reachable?: boolean | undefined;
   /** See `RedisState`. */
+  readonly refusal?: string | undefined;
+  /** See `RedisState`. */
   readonly busDelay?: number | undefined;
 }
 

@@ -35,11 +35,16 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
   afterAll(() => redis.stop());
 
-  /** Makes a user of Redis, and returns the URL of a store with it. */
-  async function userWith(name: string, ...rights: readonly string[]): Promise<string> {
+  async function administer(): Promise<(...words: string[]) => Promise<unknown>> {
     const admin = await openRedis(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`, 5000);
     onTestFinished(() => admin.close());
-    await admin.sendCommand(['ACL', 'SETUSER', name, 'reset', 'on', `>${PASSWORD}`, ...rights]);
+    return (...words) => admin.sendCommand(words);
+  }
+
+  /** Makes a user of Redis, and returns the URL of a store with it. */
+  async function userWith(name: string, ...rights: readonly string[]): Promise<string> {
+    const admin = await administer();
+    await admin('ACL', 'SETUSER', name, 'reset', 'on', `>${PASSWORD}`, ...rights);
     return `redis://${name}:${PASSWORD}@127.0.0.1:${redis.port}`;
   }
 
@@ -145,6 +150,63 @@ describe.skipIf(command === undefined)('with a server', () => {
     await expect.poll(ready).toEqual([200, { status: 'ready' }]);
     expect(await sum()).toEqual({ result: 3 });
     expect(bridge.stderr.join('\n')).not.toContain(PASSWORD);
+  });
+
+  test('if Redis begins to refuse commands, bridges are not ready, and only the log says which', async () => {
+    const user = ['ACL', 'SETUSER', 'limited', 'reset', 'on', `>${PASSWORD}`, '~*', '&*', '+@all'];
+    const store = await userWith('limited', '~*', '&*', '+@all');
+    const admin = await administer();
+    onTestFinished(async () => void (await admin('CONFIG', 'SET', 'maxmemory', '0')));
+    const options = ['--store', store, '--state-key', 'x'.repeat(32), '--metrics', ...features];
+    const [first, second] = await Promise.all([startBridge(options), startBridge(options)]);
+    let headers = new Headers();
+    const client = await connect(first.url, {
+      ...{ eras: 'legacy', onerror: () => {} },
+      fetch: (url, init) => {
+        if (typeof init?.body === 'string') headers = new Headers(init.headers);
+        return fetch(url, init);
+      },
+    });
+    onTestFinished(() => client.close().catch(() => {}));
+    const sum = async (): Promise<unknown> => (await client.callTool('add', { a: 1, b: 2 })).structuredContent;
+    const params = { name: 'add', arguments: { a: 1, b: 2 } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'other', method: 'tools/call', params });
+    const elsewhere = async () => {
+      const response = await fetch(second.url, { method: 'POST', headers, body });
+      return { status: response.status, text: await response.text() };
+    };
+    const ready = async () => {
+      const response = await first.get('/readyz');
+      return [response.status, await response.json()];
+    };
+    const metrics = async () => (await first.get('/metrics')).text();
+    const isReady = async () => {
+      await expect.poll(ready).toEqual([200, { status: 'ready' }]);
+      await expect.poll(elsewhere).toMatchObject({ status: 200 });
+      expect(await metrics()).toContain('everwire_store_up 1');
+    };
+    const refusing = async (reason: string) => {
+      await expect.poll(ready).toEqual([503, { status: 'not ready', problems: { store: reason } }]);
+      expect(await metrics()).toContain('everwire_store_up 0');
+      expect(await sum()).toEqual({ result: 3 });
+      const { status, text } = await elsewhere();
+      expect(status).toBe(503);
+      expect(JSON.parse(text)).toMatchObject({ error: { data: { notExecuted: true } } });
+      expect(text).toMatch(/cannot be reached: Redis refuses commands; try again later/);
+    };
+    await isReady();
+    await admin('CONFIG', 'SET', 'maxmemory', '1');
+    await refusing('out of memory');
+    await admin('CONFIG', 'SET', 'maxmemory', '0');
+    await isReady();
+    await admin(...user, '-set', '-evalsha');
+    await refusing('no permission');
+    await admin(...user);
+    await isReady();
+    for (const { stderr } of [first, second]) {
+      expect(stderr.join('\n')).toContain('Redis has refused a command: ');
+      expect(stderr.join('\n')).not.toContain(PASSWORD);
+    }
   });
 
   test('while Redis is frozen, known sessions go on, and requests end', async () => {

@@ -4,6 +4,7 @@ import { inTurns } from '../../base/in-turns.ts';
 import { Waiters } from '../../base/waiters.ts';
 import type { Exchange, Session } from '../../core/exchange.ts';
 import { Unavailable } from '../../core/unavailable.ts';
+import { errorChain } from '../../jsonrpc/error-chain.ts';
 import { changesOf } from '../../protocol/subscriptions.ts';
 import { Method } from '../../protocol/methods.ts';
 import type { NodeId } from '../../store/bus.ts';
@@ -127,9 +128,17 @@ function partsOf(key: string): string[] {
   return JSON.parse(key) as string[];
 }
 
+/** Redis has refused a command. Undefined for any other reason. By name, because claims may come from another copy of this package. */
+export function refusalOf(cause: unknown): Error | undefined {
+  for (const each of errorChain(cause)) if (each.name === 'CommandRefused') return each;
+  return undefined;
+}
+
 /** Nothing was done for the request. */
 export function unavailable(cause: unknown): Unavailable {
-  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  // What Redis says about its commands and scripts is no business of a client.
+  const text = refusalOf(cause) ? 'Redis refuses commands' : cause instanceof Error ? cause.message : undefined;
+  const why = text === undefined ? '' : `: ${text}`;
   const message = `The process that has the client's connection cannot be reached${why}; try again later`;
   return new Unavailable(message, { cause });
 }

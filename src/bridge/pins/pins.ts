@@ -20,7 +20,7 @@ import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
 import type { KeptSessions } from './kept-sessions.ts';
-import { isSessionKey, Pin, unavailable, type ConnectionKey } from './pin.ts';
+import { isSessionKey, Pin, refusalOf, unavailable, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** How long a request looks for the process of its client, and the pause between. Milliseconds. */
@@ -213,7 +213,7 @@ export class Pins {
         this.#forgetRoute(key, route);
       }
     }
-    throw unavailable(cause);
+    throw this.#unavailable(cause);
   }
 
   /** Where the client is. Undefined if its connection is here. @throws RpcError if that is not known. */
@@ -233,7 +233,7 @@ export class Pins {
       // Nobody else can claim it now. A session that begins here is nowhere else.
       const { session } = caller;
       const begins = method === Method.Discover && session?.sharedId !== undefined && !session.revived;
-      if (!begins && !this.#pins.has(key)) throw unavailable(error);
+      if (!begins && !this.#pins.has(key)) throw this.#unavailable(error);
       this.#toClaim.add(key);
       return undefined;
     }
@@ -244,6 +244,13 @@ export class Pins {
     this.#routes.set(key, route);
     if (this.#routes.size > MAX_ROUTES) this.#routes.delete(this.#oldestRoute.take()!);
     return route;
+  }
+
+  /** The client learns only that Redis refuses commands, and the log also learns why. */
+  #unavailable(cause: unknown): RpcError {
+    const refusal = refusalOf(cause);
+    if (refusal) this.#options.onerror(refusal);
+    return unavailable(cause);
   }
 
   #forgetRoute(key: string, route: Route): void {
@@ -294,7 +301,11 @@ export class Pins {
     const stateless = isStateless(withoutSession);
     await this.#releasing.get(key);
     const isFree = this.#draining ? this.#pins.has(key) : !stateless;
-    const isHere = isFree && (claims.holds(key) || (await claims.claim(key)) === node);
+    const claim = (): Promise<NodeId> =>
+      claims.claim(key).catch((error: unknown) => {
+        throw this.#unavailable(error);
+      });
+    const isHere = isFree && (claims.holds(key) || (await claim()) === node);
     if (!isHere) {
       if (stateless) this.#release(key, Promise.resolve(), true);
       return { held: false };

@@ -542,12 +542,14 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await redis.admin.zScore('{everwire}:nodes', a.node)).toBeGreaterThan(Date.now() - 2000);
   });
 
-  test('a full Redis refuses messages', async () => {
+  test('a full Redis refuses messages, which certainly do not arrive', async () => {
     const [a, b] = [await start(), await start()];
     received(b);
     await redis.admin.configSet('maxmemory', '1');
     onTestFinished(async () => void (await redis.admin.configSet('maxmemory', '0')));
-    await expect(a.bus.send(b.node, 'kind', {})).rejects.toThrow('Redis has refused a command: OOM');
+    const refused = a.bus.send(b.node, 'kind', {});
+    await expect(refused).rejects.toThrow('Redis has refused a command: OOM');
+    await expect(refused).rejects.toBeInstanceOf(NotTaken);
   });
 
   test('after Redis was gone, with all that it had, messages arrive again', async () => {

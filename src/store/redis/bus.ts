@@ -81,6 +81,11 @@ export class RedisBus implements Bus {
     return this.#outbox.delay;
   }
 
+  /** As in `Inbox`. */
+  get refusal(): string | undefined {
+    return this.#inbox.refusal;
+  }
+
   /** Tells the other processes that this one reads its messages. Must be called each second. */
   async join(): Promise<void> {
     const wasUnknown = (await this.#parts.commands.run(JOIN, this.#parts.node)) === 1;

@@ -20,9 +20,29 @@ export class StoreUnreachable extends Error {
 /** Begins all keys, in braces, unless a program has chosen another prefix. */
 export const PREFIX = 'everwire';
 
+/** What a refusal is called in a few words, by the code of its error. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  OOM: 'out of memory',
+  NOPERM: 'no permission',
+  MISCONF: 'cannot save',
+};
+
 /** Redis has answered a command with an error. */
 export class CommandRefused extends Error {
   override readonly name = 'CommandRefused';
+  /** The reason in a few words, without details. */
+  readonly reason: string;
+  /** Whether nothing was done. An error of a script names the script, and some of its commands may have been done before. */
+  readonly didNothing: boolean;
+
+  /** @param why the reply, and what it means. */
+  constructor(why: string, options: { readonly cause: Error }) {
+    super(`Redis has refused a command: ${why}`, options);
+    const reply = options.cause.message;
+    const reason = REFUSALS[/^[A-Z]+/.exec(reply)?.[0] ?? ''];
+    this.reason = reason ?? 'refuses commands';
+    this.didNothing = reason !== undefined && !reply.includes(' script: ');
+  }
 }
 
 /** A Lua script. */
@@ -104,7 +124,7 @@ export class Commands {
       // Redis answers a command with an error that begins with its code.
       const isReply = /^[A-Z]{3,}\b/.test(message) && !isReplica(message);
       this.#reachable = isReply && !/^(?:LOADING|MASTERDOWN|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/.test(message);
-      if (isReply) throw new CommandRefused(`Redis has refused a command: ${this.#why(message)}`, { cause: error });
+      if (isReply) throw new CommandRefused(this.#why(message), { cause: error as Error });
       throw new StoreUnreachable(`Redis cannot be reached: ${message || 'the connection is closed'}`, { cause: error });
     }
   }

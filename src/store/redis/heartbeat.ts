@@ -38,7 +38,9 @@ export class Heartbeat {
   readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
   readonly #onrefused: (error: Error) => void;
   readonly #connection: RedisConnection;
-  #isRefused = false;
+  /** The newest refusal, while there is one: of a heartbeat, and of what tells the others that this node reads messages. */
+  #refused: CommandRefused | undefined;
+  #joinRefused: CommandRefused | undefined;
   /** When it last joined, by `performance.now()`. */
   #joinedAt = -Infinity;
   #hasBegun = false;
@@ -92,6 +94,11 @@ export class Heartbeat {
   /** The last heartbeat that Redis has confirmed, and that has taken effect here. */
   get confirmed(): string | undefined {
     return this.#confirmed;
+  }
+
+  /** Why Redis refuses what this node sends all the time, in a few words. Undefined if it refuses nothing. */
+  get refusal(): string | undefined {
+    return (this.#refused ?? this.#joinRefused)?.reason;
   }
 
   /** Sends a heartbeat. @throws (rejects) StoreUnreachable. */
@@ -160,9 +167,9 @@ export class Heartbeat {
       (error: Error) => error,
     );
     if (this.#closed) return;
-    const isRefused = failure instanceof CommandRefused;
-    if (isRefused && !this.#isRefused) this.#onrefused(failure);
-    this.#isRefused = isRefused;
+    const refused = refusalIn(failure);
+    if (refused && !this.#refused) this.#onrefused(refused);
+    this.#refused = refused;
     this.#timer = startTimer(failure ? PAUSE : INTERVAL, () => void this.#beatAgain());
     this.#timer?.unref();
   }
@@ -173,7 +180,13 @@ export class Heartbeat {
     // If Redis cannot be reached, all nodes know that from their own commands.
     if (sentAt - this.#joinedAt >= JOIN_AFTER) {
       this.#joinedAt = sentAt;
-      this.#join().catch(() => (this.#joinedAt = -Infinity));
+      this.#join().then(
+        () => (this.#joinRefused = undefined),
+        (error: unknown) => {
+          this.#joinedAt = -Infinity;
+          this.#joinRefused = refusalIn(error);
+        },
+      );
     }
     const sign = [(this.#count += 1), ...(named === undefined ? [] : [named])].join(' ');
     this.#namesConnection ||= named !== undefined;
@@ -208,6 +221,10 @@ export class Heartbeat {
   get #key(): string {
     return this.#commands.key(`n:${this.#node}`);
   }
+}
+
+function refusalIn(error: unknown): CommandRefused | undefined {
+  return error instanceof CommandRefused ? error : undefined;
 }
 
 /**

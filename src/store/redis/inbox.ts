@@ -47,12 +47,17 @@ interface Opened {
 /** Reads the messages of other processes, and removes them from Redis. */
 export class Inbox {
   readonly #parts: InboxParts;
-  #isRefused = false;
+  #refused: CommandRefused | undefined;
   #closed = false;
 
   constructor(parts: InboxParts) {
     this.#parts = parts;
     void this.#read();
+  }
+
+  /** Why Redis does not let this node read, in a few words. Undefined if it does, or has not answered yet. */
+  get refusal(): string | undefined {
+    return this.#refused?.reason;
   }
 
   /** Reads nothing more. */
@@ -142,19 +147,17 @@ export class Inbox {
     while (!this.#closed) {
       try {
         const answer = await ask();
-        this.#isRefused = false;
+        this.#refused = undefined;
         return answer;
       } catch (error) {
-        if (error instanceof CommandRefused) this.#refused(error);
+        if (error instanceof CommandRefused) {
+          if (!this.#refused && !this.#closed) this.#parts.onrefused(error);
+          this.#refused = error;
+        }
         await idlePause(PAUSE);
       }
     }
     return undefined;
-  }
-
-  #refused(error: CommandRefused): void {
-    if (!this.#isRefused && !this.#closed) this.#parts.onrefused(error);
-    this.#isRefused = true;
   }
 }
 

@@ -4,7 +4,7 @@ import { NotTaken, type NodeId } from '../bus.ts';
 import { isAnswer } from '../bus-calls.ts';
 import type { BusMessages, Confirmation, Contents, OutgoingMessage } from './bus-messages.ts';
 import { ANSWER, OTHER, SEND, WITHDRAW } from './bus-scripts.ts';
-import type { Commands } from './commands.ts';
+import { CommandRefused, type Commands } from './commands.ts';
 import { ALIVE } from './heartbeat.ts';
 
 /** The most that waits in the inbox of one process, and the most messages that one process waits for. */
@@ -231,7 +231,8 @@ export class Outbox {
       await this.#reached(n, sent, outcome, id);
     } catch (error) {
       // If a confirmation is lost, the sender of the message gets an error.
-      this.#fail(n, sent, error as Error);
+      const isSure = error instanceof CommandRefused && error.didNothing;
+      this.#fail(n, sent, isSure ? new NotTaken(error.message, { cause: error }) : (error as Error));
     }
   }
 

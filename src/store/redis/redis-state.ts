@@ -55,6 +55,11 @@ export interface RedisStateOptions {
 export interface RedisState extends State {
   /** Whether Redis has answered the newest command. There is at least one each second. */
   readonly reachable: boolean;
+  /**
+   * Why Redis refuses what this process asks of it all the time, in a few words: `out of memory`, `no permission`, `cannot save` or
+   * `refuses commands`. Undefined if it refuses nothing, or cannot be reached.
+   */
+  readonly refusal: string | undefined;
   /** How many milliseconds another process took to confirm the newest confirmed message. Undefined before the first one. */
   readonly busDelay: number | undefined;
   /**
@@ -113,6 +118,9 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
     tasks,
     get reachable() {
       return commands.reachable;
+    },
+    get refusal() {
+      return commands.reachable ? (heartbeat.refusal ?? bus?.refusal) : undefined;
     },
     get busDelay() {
       return bus?.delay;

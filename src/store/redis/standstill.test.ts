@@ -42,7 +42,9 @@ describeWithEmptyRedis('with a server', (redis) => {
     const lost: string[] = [];
     state.claims.onlost((key) => lost.push(key));
     await expect.poll(() => redis.admin.exists(keyOf(state.node)), PATIENT).toBe(1);
-    const waits = (name: string) => expect.poll(() => waiting.map(({ args }) => args[0]), PATIENT).toContain(name);
+    const waits = async (name: string): Promise<void> => {
+      await expect.poll(() => waiting.map(({ args }) => args[0]), PATIENT).toContain(name);
+    };
     const stand = (): void => void (isStanding = true);
     return { node: state.node, isAlive: state.isAlive, claims: state.claims, lost, stand, goOn, waits };
   }
