@@ -175,7 +175,8 @@ class ServerBridge implements Bridge {
     this.#pins = pinsFor(options, {
       serve: (exchange, key) => this.#outage.middleware((each) => this.#serve(each, key))(exchange),
       end: (client) => this.#forget(client),
-      isStateless: ({ revision }) => this.#eras.get(REVISIONS[revision].era) === 'modern',
+      // A command keeps tasks and calls that wait for answers in its process, whatever it speaks.
+      isStateless: ({ revision }) => this.#remote && this.#eras.get(REVISIONS[revision].era) === 'modern',
       onerror,
     });
     this.#opener = sharingOpenerFor(target, { ...options, connectTimeout });

@@ -272,9 +272,28 @@ describeWithRedis('three bridges with one Redis', (given) => {
     expect(await countOf(grace)).toEqual({ calls: 2, pid: ofGrace.pid });
   });
 
-  test('a server without a handshake needs no single child', async () => {
-    const child = [...programs.features, '--stdio'];
-    const servers = await shared.serve(3, bridgeTo(child, '--port', '0', '--metrics'));
+  test('a command without a handshake keeps what it needs for the next request, so it has one child, too', async () => {
+    const child = [...programs.features, '--stdio', '--tasks'];
+    const front = await frontOf(await shared.serve(3, bridgeTo(child, '--port', '0')));
+    const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} }, elicitation: { form: {} } };
+    const client = await connectOfficial('client 2.x modern', 'http', at(front));
+    onTestFinished(() => client.close().catch(() => {}));
+    for (let n = 0; n < 4; n += 1) {
+      client.answers.elicitation = () => ({ action: 'accept', content: { name: `${n}` } });
+      const answer = JSON.parse(textOf(await client.callTool({ name: 'ask', arguments: {} })));
+      expect(answer).toMatchObject({ action: 'accept', content: { name: `${n}` } });
+    }
+    const task = await raw(front.url, 'tools/call', { name: 'errand', arguments: {} }, capabilities);
+    for (let n = 0; n < 4; n += 1)
+      expect(await raw(front.url, 'tasks/get', { taskId: task['taskId'] }, capabilities)).toMatchObject({
+        status: expect.stringMatching(/^(?:working|input_required)$/),
+      });
+  });
+
+  test('a server without a handshake at a URL needs no single connection', async () => {
+    const upstream = await shared.world.serve(programs.features);
+    const bridge = [...programs.everwire, 'bridge', '--port', '0', '--metrics', upstream.url];
+    const servers = await shared.serve(3, bridge);
     const client = await connectOfficial('client 2.x modern', 'http', at(await frontOf(servers)));
     onTestFinished(() => client.close().catch(() => {}));
     for (let n = 0; n < 9; n += 1)
@@ -285,6 +304,31 @@ describeWithRedis('three bridges with one Redis', (given) => {
     }
   });
 });
+
+/** Sends a request of 2026-07-28, and returns its result. */
+async function raw(
+  url: string,
+  method: string,
+  params: Record<string, any>,
+  capabilities: unknown,
+): Promise<Record<string, any>> {
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+  };
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': method,
+    'mcp-name': params['name'] ?? params['taskId'],
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } });
+  const text = await (await fetch(url, { method: 'POST', headers, body })).text();
+  const [answer] = /\{.*\}/.exec(text)!;
+  return JSON.parse(answer).result;
+}
 
 /** Everything goes to the second and the third process in turn. The stream stays at the second one. */
 let turns = 0;
