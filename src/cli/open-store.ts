@@ -39,9 +39,14 @@ export async function openStore(place: string | undefined, options: OpenStoreOpt
 }
 
 async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreOptions): Promise<OpenStore> {
-  // The URL may contain a password.
-  if (!/^rediss?:$/.test(peerUrl(given)?.protocol ?? ''))
+  // The URL may contain a password, so no message contains it.
+  const url = peerUrl(given);
+  if (!url || !/^rediss?:$/.test(url.protocol))
     throw Failure.usage('--store must be a directory, or a URL such as redis://localhost:6379/0 or rediss://…');
+  if (!/^\/?\d*$/.test(url.pathname))
+    throw Failure.usage('--store: the URL of a Redis server must end with the number of a database, such as /0');
+  if (!isDecodable(url.username) || !isDecodable(url.password))
+    throw Failure.usage('--store: write % as %25 in the user and the password of the URL');
   const [{ openRedis, shownUrl }, { checkPermissions, KEYS }, { redisState }] = await Promise.all([
     import('../store/redis/open-redis.ts'),
     import('../store/redis/permissions.ts'),
@@ -59,4 +64,12 @@ async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreO
     await Promise.all([client.close(), bus?.reader.close()]);
   });
   return state;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -16,6 +16,8 @@ test('an address that is no store is refused, and one that does not answer is na
   for (const [store, code, message] of [
     ['http://ann:a-secret-password@localhost/', 2, '--store must be a directory, or a URL such as redis://'],
     ['env:NO_SUCH_STORE', 2, '--store needs the environment variable NO_SUCH_STORE, which is not set'],
+    [`redis://ann:${PASSWORD}100%@127.0.0.1:1/3`, 2, '--store: write % as %25 in the user and the password of the URL'],
+    [`redis://ann:${PASSWORD}@127.0.0.1:1/main`, 2, 'must end with the number of a database, such as /0'],
     [`redis://ann:${PASSWORD}@127.0.0.1:1/3`, 1, 'The store redis://127.0.0.1:1/3 cannot be reached: '],
   ] as const) {
     const child = startEverwire(['bridge', '--port', '0', '--store', store, ...features]);
