@@ -79,10 +79,12 @@ export function follow(server: Server, store: RecordStore): Followed {
         }
       } catch (error) {
         if (error instanceof RefusedError || error instanceof SyntaxError) {
+          server.streamEnded(error.message);
           link.value = { status: 'refused', reason: error.message };
           return;
         }
       }
+      server.streamEnded();
       link.value = { status: 'lost' };
       await new Promise((resolve) => {
         setTimeout(resolve, RETRY_MS);

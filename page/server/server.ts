@@ -20,6 +20,8 @@ export class Server {
   readonly #key: string;
   /** Requests that wait for their outcomes, by key. */
   readonly #waiting = new Map<string, { resolve(): void; reject(error: Error): void }>();
+  /** Why there will be no stream any more. Without one, the page does not hear that a request has ended. */
+  #ended: string | undefined;
 
   constructor(key: string) {
     this.#key = key;
@@ -39,6 +41,7 @@ export class Server {
   /** The same for a result that may be too long to parse. Only a `request` that was not sent fails with a `RefusedError`. */
   async post<Name extends keyof Commands>(command: Name, argument: Argument<Name>): Promise<Response> {
     if (command !== 'request') return this.#post(command, argument);
+    if (this.#ended !== undefined) throw new RefusedError(this.#ended);
     const { key } = argument as Argument<'request'>;
     try {
       const finished = new Promise<void>((resolve, reject) => this.#waiting.set(key, { resolve, reject }));
@@ -66,12 +69,17 @@ export class Server {
    * the state, again after each change.
    */
   async *stream(after: number): AsyncGenerator<readonly string[], void, undefined> {
-    try {
-      yield* linesOf(await this.#fetch(`/api/stream?after=${after}`));
-    } finally {
-      // The server has cancelled them.
-      for (const waiting of this.#waiting.values()) waiting.reject(new Error(LOST));
-    }
+    yield* linesOf(await this.#fetch(`/api/stream?after=${after}`));
+  }
+
+  /**
+   * To be called when a stream has ended. The outcomes of requests that run are lost.
+   *
+   * @param reason why there will be no other stream. Further requests are then refused.
+   */
+  streamEnded(reason?: string): void {
+    this.#ended = reason;
+    for (const waiting of this.#waiting.values()) waiting.reject(new Error(reason ?? LOST));
   }
 
   /** To be called with the keys of requests that have ended. */

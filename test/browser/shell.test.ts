@@ -198,6 +198,25 @@ describeInBrowser('the page', (browser) => {
     await second!.getByRole('alert').getByText('The inspector is open in more than 5 tabs').waitFor();
   });
 
+  test('sends no requests from a tab that is no longer served, and says what became of those that ran', async () => {
+    const { server, page, call, result } = await explore(browser(), ({ method }) =>
+      method === 'tools/list' ? { tools: [tool('one')] } : new Promise(() => {}),
+    );
+    await call.click();
+    await expect.poll(() => server.received).toHaveLength(1);
+    await page.evaluate(async () => {
+      const headers = { 'everwire-key': sessionStorage.getItem('everwire-key')! };
+      for (let tabs = 1; tabs <= 5; tabs += 1) await fetch('/api/stream', { headers });
+    });
+    const why = result.getByText('The inspector is open in more than 5 tabs');
+    await result.getByText('The server may have received the request.').waitFor();
+    await why.waitFor();
+    await call.click();
+    await result.getByText('Nothing was sent.').waitFor();
+    await why.waitFor();
+    expect(server.received).toHaveLength(1);
+  });
+
   test('follows the colors of the system, and can be switched', async () => {
     const { page } = await openPage(browser(), { colorScheme: 'dark' });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
