@@ -82,6 +82,39 @@ test.each<Outcome>([
   expect(task.view.value.questions).toEqual(questions);
 });
 
+test('a question stays open until its answer has reached the server, and its answer is sent once', async () => {
+  const updated = new Deferred<Outcome>();
+  const sent: string[] = [];
+  const send: Send = (method) => {
+    sent.push(method);
+    return { settled: method === 'tasks/update' ? updated.promise : new Promise(() => {}), cancel: () => {} };
+  };
+  const questions = { q1: { method: 'elicitation/create' } };
+  const task = new FollowedTask({ ...CREATED, status: 'input_required', inputRequests: questions }, 'tool x', send);
+  const answers = Promise.all([task.answer('q1', { action: 'accept' }), task.answer('q1', { action: 'accept' })]);
+  expect(task.view.value.questions).toEqual(questions);
+  updated.resolve(result({}));
+  await answers;
+  expect(task.view.value.questions).toEqual({});
+  expect(sent).toEqual(['tasks/update', 'tasks/get']);
+});
+
+test('a question does not come back if its answer is refused because the task has ended', async () => {
+  const updated = new Deferred<Outcome>();
+  const send: Send = (method) => ({
+    settled: method === 'tasks/update' ? updated.promise : Promise.resolve(result({ ...CREATED, status: 'cancelled' })),
+    cancel: () => {},
+  });
+  const inputRequests = { q1: { method: 'elicitation/create' } };
+  const task = new FollowedTask({ ...CREATED, status: 'input_required', inputRequests }, 'tool x', send);
+  const answered = task.answer('q1', { action: 'accept' });
+  await vi.advanceTimersByTimeAsync(1000);
+  updated.resolve({ kind: 'refused', message: 'no' });
+  await expect(answered).rejects.toThrow('no');
+  expect(task.view.value.status).toBe('cancelled');
+  expect(task.view.value.questions).toEqual({});
+});
+
 test.each(['refused', 'lost'] as const)('in 2025-11-25, a task whose result is %s has not ended', async (kind) => {
   const { send } = server(
     ['tasks/get', result({ taskId: 't2', status: 'input_required' })],

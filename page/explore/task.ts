@@ -49,6 +49,8 @@ export class FollowedTask {
   #isCancelled = false;
   #result: Pick<Sent, 'settled' | 'cancel'> | undefined;
   readonly #answered = new Set<string>();
+  /** The answers that are being sent. */
+  readonly #answering = new Map<string, Promise<void>>();
   #stopped = false;
 
   constructor(result: JsonObject, call: string, send: Send) {
@@ -81,17 +83,25 @@ export class FollowedTask {
     });
   }
 
-  /** Answers a question of the task (tasks extension: Task Update Requests). */
-  async answer(key: string, answer: JsonObject): Promise<void> {
-    this.#answered.add(key);
-    const { [key]: question, ...others } = this.#view.value.questions;
-    this.#change({ questions: others });
+  /**
+   * Answers a question of the task (tasks extension: Task Update Requests). It stays open until the server has the answer.
+   *
+   * @throws Error if the answer does not reach the server.
+   */
+  answer(key: string, answer: JsonObject): Promise<void> {
+    const sent = this.#answering.get(key) ?? this.#answer(key, answer).finally(() => this.#answering.delete(key));
+    this.#answering.set(key, sent);
+    return sent;
+  }
+
+  async #answer(key: string, answer: JsonObject): Promise<void> {
     const outcome = await this.#send('tasks/update', { taskId: this.id, inputResponses: { [key]: answer } }).settled;
     const problem = problemOf(outcome);
-    if (problem === undefined) return this.#poll();
-    this.#answered.delete(key);
-    this.#change({ questions: { [key]: question, ...this.#view.value.questions } });
-    throw new Error(problem);
+    if (problem !== undefined) throw new Error(problem);
+    this.#answered.add(key);
+    const { [key]: _answered, ...questions } = this.#view.value.questions;
+    this.#change({ questions });
+    this.#poll();
   }
 
   /** Gets the task's state now, even if following it has failed. */

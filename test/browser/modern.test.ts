@@ -184,4 +184,32 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
     await expect.poll(() => page.getByRole('list', { name: 'Tasks' }).getByRole('listitem').count()).toBe(2);
     expect(misdeeds).toEqual([]);
   });
+
+  test('shows why an answer to a task was not sent, and keeps it', async () => {
+    const server = new McpServer({ name: 'printer', version: '1.0.0' });
+    onTestFinished(() => server.close());
+    const schema = { type: 'object', properties: { color: { type: 'string' } }, required: ['color'] } as const;
+    server.tool('print', { task: { pollIntervalMs: 250 } }, async (_, ctx) => {
+      const { content } = await ctx.elicit({ message: 'Which color?', schema });
+      return `printed in ${content?.color}`;
+    });
+    const { url } = await server.listen({ port: 0 });
+    const { page, tab, call, result } = await exploreServer(browser(), url);
+    await page.route('**/api/request', (route, request) =>
+      request.postData()!.includes('tasks/update')
+        ? route.fulfill({ status: 409, json: { error: 'Not now.' } })
+        : route.continue(),
+    );
+    await call.click();
+    await page.getByRole('tab', { name: 'Asked 1 open' }).click();
+    const color = page.getByRole('textbox', { name: 'color' });
+    await color.fill('blue');
+    await page.getByRole('button', { name: 'Accept', exact: true }).click();
+    await page.getByRole('alert').getByText('Not now.').waitFor();
+    expect(await color.inputValue()).toBe('blue');
+    await page.unroute('**/api/request');
+    await page.getByRole('button', { name: 'Accept', exact: true }).click();
+    await tab('Explore');
+    await result.getByText('printed in blue').waitFor();
+  });
 });
