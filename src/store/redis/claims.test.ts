@@ -1,8 +1,25 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
 import { claimsSuite } from '../../testing/contracts/claims-suite.ts';
+import { RedisClaims } from './claims.ts';
+import type { Commands, Script } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
+
+test('a claim that Redis has read just after a heartbeat needs no other heartbeat', async () => {
+  const sent: string[] = [];
+  const heartbeats = { trusted: 2000, confirmed: 'one', beat: async () => void sent.push('heartbeat') };
+  const run = async (_: Script, ...args: readonly unknown[]): Promise<string> => {
+    const known = String(args.at(-1));
+    sent.push(`claim after ${known}`);
+    // The confirmation of this heartbeat comes before the reply to the claim.
+    heartbeats.confirmed = 'two';
+    return known === 'two' ? 'this-node' : '';
+  };
+  const claims = new RedisClaims({ run } as unknown as Commands, 'this-node', heartbeats);
+  expect(await claims.claim('key')).toBe('this-node');
+  expect(sent).toEqual(['claim after one', 'claim after two']);
+});
 
 describeWithEmptyRedis('with a server', (redis) => {
   /**

@@ -60,9 +60,12 @@ export class RedisClaims implements Claims {
   }
 
   async #claim(key: string): Promise<NodeId> {
+    let { confirmed } = this.#heartbeats;
     let holder = await this.#ask(key);
     for (let attempt = 1; holder === '' && attempt < ATTEMPTS; attempt += 1) {
-      await this.#heartbeats.beat();
+      // A heartbeat that came to Redis before this claim has been confirmed meanwhile. Another one would make other claims wait.
+      if (this.#heartbeats.confirmed === confirmed) await this.#heartbeats.beat();
+      ({ confirmed } = this.#heartbeats);
       holder = await this.#ask(key);
     }
     if (holder === '') throw new Error('Redis does not know that this process is alive');
