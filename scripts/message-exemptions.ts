@@ -208,7 +208,11 @@ export const EXEMPTIONS: readonly Exemption[] = [
     because: STATUS,
   },
   { file: 'cli/with-client.ts', texts: ['the reader of the output has gone'], because: 'nobody is left to read it' },
-  { file: 'core/stderr-report.ts', texts: ['Caused by:', '<> Caused by: <>'], because: 'it stands between two errors' },
+  {
+    file: 'jsonrpc/stderr-report.ts',
+    texts: ['Caused by:', '<> Caused by: <>'],
+    because: 'it stands between two errors',
+  },
   { file: 'inspect/frames.ts', because: NOTE },
   { file: 'inspect/head-reader.ts', because: NOTE },
   { file: 'inspect/http-body.ts', because: NOTE },

@@ -5,6 +5,7 @@ import { waitFor } from '../base/wait.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
 import { kindOf, type Target } from '../client/target.ts';
+import { reportTo } from '../jsonrpc/stderr-report.ts';
 import { compose, type Caller, type Exchange, type Service, type Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -162,7 +163,8 @@ class ServerBridge implements Bridge {
   restarts = 0;
 
   constructor(options: BridgeOptions) {
-    const { target, connections = 'per-session', onerror = () => {}, connectTimeout, idleTimeout = 0 } = options;
+    const { target, connections = 'per-session', connectTimeout, idleTimeout = 0 } = options;
+    const onerror = reportTo(options.onerror ?? (() => {}));
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;

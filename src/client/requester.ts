@@ -9,7 +9,7 @@ import {
   type Service,
 } from '../core/exchange.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
-import { stderrReport, withoutOwnStack } from '../core/stderr-report.ts';
+import { reportTo, stderrReport, withoutOwnStack } from '../jsonrpc/stderr-report.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { SessionKeeper } from '../transport/http/client/kept-session.ts';
@@ -90,17 +90,18 @@ export class Requester implements CallHost {
   #lastCall = 0;
   /** Called with the first connection that opens a session, if there is no listener for session messages yet. */
   onsession: (() => Promise<unknown>) | undefined;
+  readonly onerror: (error: Error) => void;
   readonly #opener: Opener;
   readonly #middleware: Middleware[];
   readonly #session: Caller['session'];
   #service: Service;
   #lastToken = 0;
   #caller: Caller | undefined;
-  #report: ((error: Error) => void) | undefined;
 
   constructor(options: ClientOptions, clientInfo: Implementation, opener: Opener) {
     const { cache = {}, tasks = true, capabilities = {}, restart = true, middleware = [], onlog } = options;
     this.options = options;
+    this.onerror = reportTo(options.onerror ?? stderrReport(undefined, withoutOwnStack));
     this.#opener = opener;
     this.clientInfo = clientInfo;
     this.logLevel = options.logLevel ?? (onlog ? 'info' : undefined);
@@ -126,11 +127,6 @@ export class Requester implements CallHost {
     this.#middleware = [...middleware];
     this.#service = compose(this.#sent, ...this.#middleware);
   }
-
-  readonly onerror = (error: Error): void => {
-    const { onerror = (this.#report ??= stderrReport(undefined, withoutOwnStack)) } = this.options;
-    onerror(error);
-  };
 
   get loginActiveUntil(): number {
     return this.options.authorizer?.loginActiveUntil ?? 0;

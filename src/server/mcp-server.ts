@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { compose, type Caller, type Exchange, type Middleware, type Service } from '../core/exchange.ts';
 import { invoke } from '../core/invoke.ts';
 import { Refusal } from '../core/refusal.ts';
-import { stderrReport } from '../core/stderr-report.ts';
+import { reportTo, stderrReport } from '../jsonrpc/stderr-report.ts';
 import { isObject, type JsonObject, type Request as RpcRequest } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Meta, Method } from '../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS } from '../protocol/revisions.ts';
@@ -120,10 +120,11 @@ export class McpServer {
       tasks = {},
       http = {},
       exposeErrors = false,
-      onerror = stderrReport(),
+      onerror: report = stderrReport(),
       ...others
     } = options;
     const { eras, askTimeout, maxAskTimeout, stateKey, ...rest } = others;
+    const onerror = reportTo(report);
     const { maxSuspended, maxSuspendedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal, ...info } = rest;
     if (!Number.isInteger(pageSize) || pageSize < 1) throw new RangeError('pageSize must be a positive integer');
     this.#info = compact(info) as Implementation;

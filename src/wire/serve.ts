@@ -1,3 +1,4 @@
+import { reportTo } from '../jsonrpc/stderr-report.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import { FewPerTurn } from '../base/few-per-turn.ts';
 import { MAX_TIMER } from '../base/timer.ts';
@@ -123,7 +124,8 @@ class ServiceInbound implements Inbound {
   readonly #connections = new Set<Connection>();
 
   constructor(service: Service, options: InboundOptions & { readonly safeToRerun: SafeToRerun | undefined }) {
-    const { eras = 'both', askTimeout = 600_000, onerror = () => {} } = options;
+    const { eras = 'both', askTimeout = 600_000 } = options;
+    const onerror = reportTo(options.onerror ?? (() => {}));
     const legacy = eras !== 'modern';
     this.#service = service;
     if (eras !== 'legacy') {

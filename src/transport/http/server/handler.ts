@@ -1,3 +1,4 @@
+import { reportTo } from '../../../jsonrpc/stderr-report.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import { isPrincipal } from '../../../base/principal.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
@@ -229,7 +230,8 @@ class Handler implements HttpHandler {
     for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
       if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
     }
-    const { state, sessionKey, onerror: report = () => {}, onrefusal } = options;
+    const { state, sessionKey, onrefusal } = options;
+    const report = reportTo(options.onerror ?? (() => {}));
     // The application's functions may throw anything, and `onerror` may read the message.
     const onerror = (error: unknown): void => report(error instanceof Error ? error : RpcError.from(error));
     this.path = path;

@@ -1,4 +1,4 @@
-import { errorChain } from '../jsonrpc/error-chain.ts';
+import { errorChain } from './error-chain.ts';
 import { printable } from '../base/printable.ts';
 
 /** Maximum number of errors written per period. Later ones are counted. */
@@ -40,6 +40,18 @@ export function stderrReport(
     }
     written += 1;
     write(printable(described(error).slice(0, MAX_LENGTH)));
+  };
+}
+
+const failures = stderrReport();
+
+/**
+ * Lets a function of the application take errors. What it throws itself, or rejects with, is written to stderr: what has reported the
+ * error goes on.
+ */
+export function reportTo(onerror: (error: Error) => unknown): (error: Error) => void {
+  return (error) => {
+    (async () => onerror(error))().catch(failures);
   };
 }
 
