@@ -154,7 +154,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     expect(bridge.stderr.join('\n')).not.toContain(PASSWORD);
   });
 
-  test('if Redis begins to refuse commands, bridges are not ready, and only the log says which', async () => {
+  test('if Redis begins to refuse commands, /readyz has the reason in a few words, and only the log says which command', async () => {
     const user = ['ACL', 'SETUSER', 'limited', 'reset', 'on', `>${PASSWORD}`, '~*', '&*', '+@all'];
     const store = await userWith('limited', '~*', '&*', '+@all');
     const admin = await administer();
