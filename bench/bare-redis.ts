@@ -3,7 +3,7 @@ import { createClient } from '@redis/client';
 /** One of two processes that pass texts to each other through Redis streams, and do nothing else. */
 export interface BareRedis {
   readonly send: (text: string) => void;
-  readonly close: () => void;
+  readonly close: () => Promise<void>;
 }
 
 /** Reads one stream, and writes to another one. A command that Redis refuses ends the process. */
@@ -27,6 +27,10 @@ export async function openBareRedis(
     }
     await Promise.all([reader.close(), writer.close()]);
   };
-  void read();
-  return { send, close: () => void (closed = true) };
+  const reading = read();
+  const close = (): Promise<void> => {
+    closed = true;
+    return reading;
+  };
+  return { send, close };
 }

@@ -49,6 +49,6 @@ async function repeat(url: string, inFlight: number, seconds: number): Promise<S
   };
   for (let count = 0; count < inFlight; count += 1) next(pair.send);
   await over.promise;
-  pair.close();
+  await pair.close();
   return sampled(latencies, performance.now() - begin);
 }
