@@ -164,7 +164,7 @@ class ServerBridge implements Bridge {
 
   constructor(options: BridgeOptions) {
     const { target, connections = 'per-session', connectTimeout, idleTimeout = 0 } = options;
-    const onerror = reportTo(options.onerror ?? (() => {}));
+    const onerror = reportTo(options.onerror);
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;

@@ -7,15 +7,12 @@ import { MissingPackage } from '../base/missing-package.ts';
 import { anyReachable, reachability, type Reachability } from '../operate/reachability.ts';
 import type { Tracing } from '../operate/tracing.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
+import type { OpenStore } from './open-store.ts';
 import { thisWorker } from './cluster/this-worker.ts';
 
 export type Observer = Awaited<ReturnType<typeof createObserver>>;
 
-/** What is observed of the store. */
-interface ObservedStore {
-  readonly reachable?: boolean | undefined;
-  readonly refusal?: string | undefined;
-}
+type ObservedStore = Pick<OpenStore, 'reachable' | 'refusal'>;
 
 /** Observes the servers behind a bridge: whether they are reachable, which requests they get, and how those end. */
 export async function createObserver(settings: BridgeSettings, log: Log) {

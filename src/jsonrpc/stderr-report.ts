@@ -47,9 +47,9 @@ const failures = stderrReport();
 
 /**
  * Lets a function of the application take errors. What it throws itself, or rejects with, is written to stderr: what has reported the
- * error goes on.
+ * error goes on. Default: takes them, and does nothing.
  */
-export function reportTo(onerror: (error: Error) => unknown): (error: Error) => void {
+export function reportTo(onerror: (error: Error) => unknown = () => {}): (error: Error) => void {
   return (error) => {
     (async () => onerror(error))().catch(failures);
   };

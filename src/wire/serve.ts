@@ -111,7 +111,7 @@ export async function serve(service: Service, transport: Transport, options: Inb
   transport.onclose = () => {
     onclose?.();
     // No caller can return on this connection any more.
-    inbound.close(0).catch((error: unknown) => options.onerror?.(error as Error));
+    inbound.close(0).catch(reportTo(options.onerror));
   };
 }
 
@@ -125,7 +125,7 @@ class ServiceInbound implements Inbound {
 
   constructor(service: Service, options: InboundOptions & { readonly safeToRerun: SafeToRerun | undefined }) {
     const { eras = 'both', askTimeout = 600_000 } = options;
-    const onerror = reportTo(options.onerror ?? (() => {}));
+    const onerror = reportTo(options.onerror);
     const legacy = eras !== 'modern';
     this.#service = service;
     if (eras !== 'legacy') {

@@ -231,7 +231,7 @@ class Handler implements HttpHandler {
       if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
     }
     const { state, sessionKey, onrefusal } = options;
-    const report = reportTo(options.onerror ?? (() => {}));
+    const report = reportTo(options.onerror);
     // The application's functions may throw anything, and `onerror` may read the message.
     const onerror = (error: unknown): void => report(error instanceof Error ? error : RpcError.from(error));
     this.path = path;
