@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { findRedis, startRedis } from '../../../test/support/redis-server.ts';
 import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
@@ -10,10 +11,12 @@ import { redisState } from './redis-state.ts';
  * An address of several servers, one after the other. Connections stay at the server that they began with.
  *
  * @param change changes what a server sends.
+ * @param host where it listens.
  */
 async function movingAddress(
   target: () => number,
   change = (sent: Buffer): Buffer => sent,
+  host = '127.0.0.1',
 ): Promise<{ readonly url: string; readonly count: () => number }> {
   const sockets: Socket[] = [];
   let count = 0;
@@ -31,16 +34,32 @@ async function movingAddress(
       from.on('close', () => to.destroy());
     }
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
   onTestFinished(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => count };
+  const { port } = server.address() as AddressInfo;
+  return { url: `redis://${host.includes(':') ? `[${host}]` : host}:${port}`, count: () => count };
 }
 
+const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
+  addresses?.some(({ address }) => address === '::1'),
+);
+
 describeWithEmptyRedis('the connection to Redis', (redis) => {
+  test.skipIf(!hasIPv6)('leads to an IPv6 address', async () => {
+    const { url } = await movingAddress(
+      () => redis.server.port,
+      (sent) => sent,
+      '::1',
+    );
+    const client = await openRedis(url, 5000);
+    onTestFinished(() => client.close());
+    expect(await client.sendCommand(['PING'])).toBe('PONG');
+  });
+
   test('is opened again after bytes that are no reply, and no command gets the reply of another', async () => {
     let broken = false;
     const { url } = await movingAddress(

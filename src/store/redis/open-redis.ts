@@ -42,6 +42,8 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
       disableOfflineQueue: true,
       // It would make a timer and a signal for each command. The time limit below serves all of them.
       commandOptions: { timeout: 0 },
+      // To ask for these, it would look up the host of the URL, and fail if that is an IPv6 address in brackets.
+      maintNotifications: 'disabled',
       commandsQueueMaxLength: MAX_QUEUE,
       socket: {
         connectTimeout: CONNECT_TIMEOUT,
