@@ -30,7 +30,8 @@ export interface OpenStoreOptions {
  */
 export async function openStore(place: string | undefined, options: OpenStoreOptions): Promise<OpenStore | undefined> {
   if (place === undefined) return undefined;
-  if (/^[a-z]{2,}:/i.test(place)) return openRedisStore(place, options);
+  // A letter alone is a drive of Windows.
+  if (/^[a-z][a-z\d+.-]+:/i.test(place)) return openRedisStore(place, options);
   const { onwarning } = options;
   const { embeddedState } = await import('../store/embedded/embedded-state.ts');
   const state = await embeddedState(place, { onwarning });
@@ -45,6 +46,8 @@ async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreO
     throw Failure.usage('--store must be a directory, or a URL such as redis://localhost:6379/0 or rediss://…');
   if (!/^\/?\d*$/.test(url.pathname))
     throw Failure.usage('--store: the URL of a Redis server must end with the number of a database, such as /0');
+  if (url.search !== '' || url.hash !== '')
+    throw Failure.usage('--store: the URL of a Redis server must not have a query or a fragment');
   if (!isDecodable(url.username) || !isDecodable(url.password))
     throw Failure.usage('--store: write % as %25 in the user and the password of the URL');
   const [{ openRedis, shownUrl }, { checkPermissions, KEYS }, { redisState }] = await Promise.all([

@@ -15,6 +15,9 @@ const features = ['--', process.execPath, ...programs.features, '--stdio'];
 test('an address that is no store is refused, and one that does not answer is named without its password', async () => {
   for (const [store, code, message] of [
     ['http://ann:a-secret-password@localhost/', 2, '--store must be a directory, or a URL such as redis://'],
+    ['redis-sentinel://localhost:26379/main', 2, '--store must be a directory, or a URL such as redis://'],
+    ['unix:/run/redis.sock', 2, '--store must be a directory, or a URL such as redis://'],
+    ['redis://localhost/?db=3', 2, '--store: the URL of a Redis server must not have a query or a fragment'],
     ['env:NO_SUCH_STORE', 2, '--store needs the environment variable NO_SUCH_STORE, which is not set'],
     [`redis://ann:${PASSWORD}100%@127.0.0.1:1/3`, 2, '--store: write % as %25 in the user and the password of the URL'],
     [`redis://ann:${PASSWORD}@127.0.0.1:1/main`, 2, 'must end with the number of a database, such as /0'],
