@@ -50,13 +50,14 @@ async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreO
     throw Failure.usage('--store: the URL of a Redis server must not have a query or a fragment');
   if (!isDecodable(url.username) || !isDecodable(url.password))
     throw Failure.usage('--store: write % as %25 in the user and the password of the URL');
-  const [{ openRedis, shownUrl }, { checkPermissions, KEYS }, { redisState }] = await Promise.all([
+  const [{ openRedis, shownUrl }, { checkServer }, { KEYS }, { redisState }] = await Promise.all([
     import('../store/redis/open-redis.ts'),
+    import('../store/redis/check-server.ts'),
     import('../store/redis/permissions.ts'),
     import('../store/redis/redis-state.ts'),
   ]);
   const client = await openRedis(given, TIMEOUT);
-  await checkPermissions(client, TIMEOUT).catch((cause: Error) => {
+  await checkServer(client, TIMEOUT).catch((cause: Error) => {
     throw new Error(`The store ${shownUrl(given)} cannot be used with the keys ${KEYS}: ${cause.message}`, { cause });
   });
   const onerror = ({ message }: Error): void => onwarning(message);

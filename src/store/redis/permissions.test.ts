@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { OF_KEYS, OTHERS } from './permission-script.ts';
 
 /** What a process goes on without. */
-const OPTIONAL = ['CLIENT'];
+const OPTIONAL = ['CLIENT', 'CLUSTER'];
 
 test('all commands that the sources send are checked, and no others', () => {
   const folder = new URL('.', import.meta.url);

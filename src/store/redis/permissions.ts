@@ -1,16 +1,15 @@
-import { Commands, PREFIX, type RedisClient } from './commands.ts';
+import { PREFIX, type Commands } from './commands.ts';
 import { CHECK, OF_KEYS } from './permission-script.ts';
 
 /** The keys of a state, as in a rule for a user of Redis. */
 export const KEYS = `{${PREFIX}}*`;
 
 /**
- * Checks that the user of a client may run all commands of a state. Otherwise, each part would fail when it is first used.
+ * Checks that the user of a client may run all commands of a state.
  *
- * @param timeout milliseconds.
  * @throws Error that names what the user lacks, or why Redis refuses scripts. StoreUnreachable.
  */
-export async function checkPermissions(client: RedisClient, timeout: number): Promise<void> {
-  const lacking = (await new Commands(client, PREFIX, timeout).run(CHECK, ...OF_KEYS)) as string[];
+export async function checkPermissions(commands: Commands): Promise<void> {
+  const lacking = (await commands.run(CHECK, ...OF_KEYS)) as string[];
   if (lacking.length > 0) throw new Error(`the user of Redis may not run ${lacking.join(', ')}`);
 }
