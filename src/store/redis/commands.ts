@@ -86,6 +86,10 @@ export class Commands {
     if ('call' in client) this.#send = ([name = '', ...args]) => client.call(name, ...args);
     else if ('sendCommand' in client) this.#send = (args) => client.sendCommand(args);
     else throw new TypeError('A Redis client must have the method sendCommand or call');
+    if (hasSeveralConnections(client))
+      throw new TypeError(
+        'A Redis client must have one connection: it must not be a pool, createCluster or createSentinel',
+      );
     // The braces put all keys into one slot of a cluster.
     this.#prefix = `{${prefix}}`;
     this.#limit = new TimeLimit(timeout);
@@ -146,6 +150,13 @@ export class Commands {
     if (!reply.startsWith('WRONGTYPE')) return reply;
     return `something else has written a key that begins with ${this.#prefix}: ${reply}`;
   }
+}
+
+/** Whether a client is for a cluster or Sentinel, or a pool. Then commands are not done in the order in which they are sent. */
+function hasSeveralConnections(client: object): boolean {
+  // What only `createCluster`, `createSentinel` and `createClientPool` of `@redis/client` have.
+  if (['masters', 'acquire', 'execute'].some((name) => name in client)) return true;
+  return 'isCluster' in client && client.isCluster === true;
 }
 
 /** Whether a server has refused a command because it is only a replica. Who asks it has the wrong one, as after a failover. */

@@ -1,4 +1,5 @@
-import { Redis } from 'ioredis';
+import { createClientPool, createCluster, createSentinel } from '@redis/client';
+import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { badProxy, type BadNetwork } from '../../../test/support/redis-server.ts';
 import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
@@ -347,6 +348,20 @@ test('what is no client is refused', () => {
   const client: RedisClient = { sendCommand: () => Promise.resolve() };
   for (const options of [{ sessions: { maxAge: -1 } }, { events: { maxEvents: -1 } }, { tasks: { maxTasks: -1 } }])
     expect(() => redisState(client, options)).toThrow('must be 0 or more, not -1');
+});
+
+test('a client with several connections is refused, because its commands lose their order', async () => {
+  const endpoint = { host: '127.0.0.1', port: 1 };
+  const cluster = new Cluster([endpoint], { lazyConnect: true });
+  const clients: unknown[] = [
+    createClientPool(),
+    createCluster({ rootNodes: [{ socket: endpoint }] }),
+    createSentinel({ name: 'main', sentinelRootNodes: [endpoint] }),
+    cluster,
+  ];
+  for (const client of clients)
+    expect(() => redisState(client as RedisClient)).toThrow('A Redis client must have one connection');
+  cluster.disconnect();
 });
 
 test('the address of a server that cannot be reached is shown without credentials', async () => {

@@ -81,9 +81,9 @@ export interface RedisState extends State {
  * live and begin with the same prefix. A session id is never written there, only a hash of it. Several processes may use it
  * at once: each continues the sessions of the others, and ends the calls of those that have ended.
  *
- * @param client is connected, and stays open until it is closed by the caller. It is a client for one server, not for a
- * cluster. Turn off its offline queue, so that commands fail at once while there is no connection.
- * @throws TypeError if it is not a client of Redis, or is also the reader of the bus. RangeError if a limit is negative or not a
+ * @param client is connected, and stays open until it is closed by the caller. It is a client with one connection, so no
+ * pool, and not one for a cluster. Turn off its offline queue, so that commands fail at once while there is no connection.
+ * @throws TypeError if it is not such a client, or is also the reader of the bus. RangeError if a limit is negative or not a
  * number, or the key is shorter than 16 bytes.
  */
 export function redisState(client: RedisClient, options: RedisStateOptions = {}): RedisState {
