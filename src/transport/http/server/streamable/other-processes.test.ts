@@ -120,6 +120,35 @@ test('an error as an answer goes there too', async () => {
   expect(await call.message()).toMatchObject({ id: 'a', error: { message: 'no' } });
 });
 
+test('answers and cancellations for other processes are passed on while a process drains, and nothing else', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  b.http.handler.drain();
+  const { session, call, question } = await asked(a);
+  const other = at(b, session);
+  expect((await other.call(1, 'where')).status).toBe(503);
+  expect((await other.post([accept('Ada', question.id)])).status).toBe(503);
+  expect((await other.post(accept('Ada', 'n1'))).status).toBe(503);
+  expect((await other.post(accept('Ada', question.id))).status).toBe(202);
+  expect(await call.message()).toMatchObject({ id: 'a', result: { content: { name: 'Ada' } } });
+  const waiting = new Events(await session.call('w', 'wait'));
+  await waiting.message();
+  expect((await other.notify('notifications/cancelled', { requestId: 'w' })).status).toBe(202);
+  expect(await waiting.next()).toBeUndefined();
+  const unknown = new TestSession(b.http, 'unknown', REVISION);
+  expect((await unknown.notify('notifications/cancelled', { requestId: 'w' })).status).toBe(503);
+  expect(b.http.handler.revived).toBe(0);
+});
+
+test('a malformed answer fails the question of another process also while a process drains', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  b.http.handler.drain();
+  const { session, call, question } = await asked(a);
+  expect((await at(b, session).post({ jsonrpc: '2.0', id: question.id, result: 7 })).status).toBe(400);
+  expect(await call.message()).toMatchObject({ id: 'a', error: { message: expect.any(String) } });
+});
+
 test('an answer for a process that is gone is refused', async () => {
   const { started, alive } = nodes('a', 'b');
   const [a, b] = started;

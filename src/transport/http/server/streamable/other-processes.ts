@@ -1,5 +1,6 @@
 import { Recent } from '../../../../base/recent.ts';
 import { NoShareRoom, ShareRoom } from '../../../../base/share-room.ts';
+import { shareOf } from '../../../../base/share.ts';
 import {
   isObject,
   isRequest,
@@ -14,6 +15,7 @@ import { NotificationMethod } from '../../../../protocol/methods.ts';
 import { OtherStateKey, type Bus, type NodeId } from '../../../../store/bus.ts';
 import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { MessageExtra } from '../../../transport.ts';
+import type { HttpCall } from '../call.ts';
 import { Following, type Follower } from './following.ts';
 import type { Revival } from './opening.ts';
 import { askerOf } from './question-ids.ts';
@@ -47,8 +49,8 @@ export interface LeftStream {
   readonly after?: EventId;
 }
 
-/** What a session is for the other processes that have it. */
-export interface SharedSession {
+/** What must be known of a session to pass its messages on. */
+export interface PassingSession {
   /** The name of the session at all processes. */
   readonly storedId: SessionId;
   readonly principal: string | undefined;
@@ -58,6 +60,10 @@ export interface SharedSession {
   inUse(id: RequestId): boolean;
   /** Whether this process has asked a question. */
   mayHaveAsked(id: RequestId | undefined): boolean;
+}
+
+/** What a session is for the other processes that have it. */
+export interface SharedSession extends PassingSession {
   /** When the client's last message came, by `performance.now()`. */
   lastSeen: number;
   /** Resolves when the session is open here, or cannot be opened. Undefined if it is open. */
@@ -147,7 +153,7 @@ export class OtherProcesses {
    *
    * @param bytes the size of the message.
    */
-  passing(session: SharedSession, message: Message, bytes: number): (() => Promise<Passed>) | undefined {
+  passing(session: PassingSession, message: Message, bytes: number): (() => Promise<Passed>) | undefined {
     if (isRequest(message)) return undefined;
     const { progressToken, requestId, reason } = ('method' in message && message.params) || {};
     if (isResponse(message)) {
@@ -225,7 +231,7 @@ export class OtherProcesses {
   }
 
   /** Passes on a response that the client meant to send, which is malformed. Its outcome changes nothing for the client. */
-  fail(session: SharedSession, failure: Message, bytes: number): boolean {
+  fail(session: PassingSession, failure: Message, bytes: number): boolean {
     const pass = this.passing(session, failure, bytes);
     void pass?.();
     return pass !== undefined;
@@ -242,13 +248,13 @@ export class OtherProcesses {
     return asker === this.#node ? undefined : asker;
   }
 
-  #send(to: NodeId, session: SharedSession, message: Message, bytes: number, otherwise: Passed): Promise<Passed> {
+  #send(to: NodeId, session: PassingSession, message: Message, bytes: number, otherwise: Passed): Promise<Passed> {
     const body = { ...nameOf(session), message, bytes };
     return this.#pass(session, bytes, async () => ((await this.#bus.send(to, 'message', body)) ? 'taken' : otherwise));
   }
 
   /** Any process may run a request that is cancelled. It may also have been answered meanwhile. */
-  #tellAll(session: SharedSession, message: Message, bytes: number): Promise<Passed> {
+  #tellAll(session: PassingSession, message: Message, bytes: number): Promise<Passed> {
     const body = { ...nameOf(session), message, bytes: 0 };
     return this.#pass(session, bytes, async () => {
       await this.#bus.sendToAll('message', body);
@@ -256,7 +262,7 @@ export class OtherProcesses {
     });
   }
 
-  async #pass(session: SharedSession, bytes: number, send: () => Promise<Passed>): Promise<Passed> {
+  async #pass(session: PassingSession, bytes: number, send: () => Promise<Passed>): Promise<Passed> {
     try {
       return await this.#room.within(session.share, bytes, send);
     } catch (error) {
@@ -305,6 +311,12 @@ export class OtherProcesses {
     session?.end().catch(this.#onerror);
     return session !== undefined;
   }
+}
+
+/** A session that only other processes have. */
+export function elsewhere(storedId: SessionId, call: HttpCall): PassingSession {
+  const { principal } = call;
+  return { storedId, principal, share: shareOf(call), inUse: () => false, mayHaveAsked: () => false };
 }
 
 /** What names a session in a message. */

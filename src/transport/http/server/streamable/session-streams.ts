@@ -1,7 +1,7 @@
 import type { Message, RequestId } from '../../../../jsonrpc/message.ts';
 import type { RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { NodeId } from '../../../../store/bus.ts';
-import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
+import { EventsPurged, type EventId, type SessionId, type StreamId } from '../../../../store/event-log.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
@@ -266,5 +266,22 @@ export class SessionStreams {
 
   #placeAfter(after: EventId): Parameters<typeof pollEvents>[0] {
     return { log: this.#options.log, session: this.#owner.storedId, after, whenItsTurn: this.#whenItsTurn };
+  }
+}
+
+/** What a client can resume. */
+export interface Resumable {
+  readonly stream: FoundStream | undefined;
+  readonly hasMore: boolean;
+}
+
+/** Finds the stream that a client wants to resume. */
+export async function resumable(streams: SessionStreams, lastEventId: EventId): Promise<Resumable | EventsPurged> {
+  try {
+    const stream = await streams.find(lastEventId);
+    return { stream, hasMore: stream !== undefined && (await streams.hasMore(lastEventId)) };
+  } catch (error) {
+    if (error instanceof EventsPurged) return error;
+    throw error;
   }
 }

@@ -22,7 +22,6 @@ import type { HttpCall } from '../call.ts';
 import { Endpoint, type BodySession, type EndpointOptions } from '../endpoint.ts';
 import { acceptGuard } from '../access/guards.ts';
 import type { TableSession } from '../sessions.ts';
-import { JSON_HEADERS } from '../access/refusal-format.ts';
 import {
   failed,
   methodNotAllowed,
@@ -41,9 +40,10 @@ import {
   tooManySessions,
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
+import { respondBatch, respondPassed } from './accepted.ts';
 import { reopening, type Opening } from './opening.ts';
-import { isForAll, type Passed } from './other-processes.ts';
-import type { FoundStream, SessionStreams } from './session-streams.ts';
+import { elsewhere, isForAll, type Passed } from './other-processes.ts';
+import { resumable, type Resumable } from './session-streams.ts';
 import { readRecord, storedIdOf } from './stored-session.ts';
 import { STANDALONE } from './stream-ids.ts';
 import { StreamableSession } from './streamable-session.ts';
@@ -306,7 +306,7 @@ export class StreamableEndpoint extends Endpoint {
     const session = sessions.get(id);
     if (session) return this.#goOn(session, call, use);
     if (!store && !seal) return sessionNotFound(call);
-    if (closed()) return shuttingDown(call);
+    if (closed()) return this.#passOn(call, id);
     if (!store) return this.#revive(call, use, id, seal!.open(id, call.principal));
     if (id.length > MAX_ID) return sessionNotFound(call);
     const storedId = storedIdOf(id);
@@ -318,6 +318,32 @@ export class StreamableEndpoint extends Endpoint {
         if (opened) return this.#goOn(opened, call, use);
         if (record?.principal !== call.principal || others?.hasEnded(storedId)) return sessionNotFound(call);
         this.#revive(call, use, id, record?.initialize, record);
+      },
+    );
+  }
+
+  /**
+   * No session is continued here while the handler drains. But a question of another process may be answered, or its call be
+   * cancelled, and many clients would not send that again.
+   */
+  #passOn(call: HttpCall, id: string): void {
+    const { store, others } = this.options;
+    if (!store || !others || call.method !== 'POST' || id.length > MAX_ID) return shuttingDown(call);
+    const session = elsewhere(storedIdOf(id), call);
+    const failing: BodySession = {
+      sessionId: id,
+      deliver: (failure) => void others.fail(session, failure, call.bodyBytes),
+    };
+    this.#wait(
+      call,
+      () => readRecord(store, session.storedId),
+      (record) => {
+        if (!record || record.principal !== call.principal) return shuttingDown(call);
+        this.readJson(call, failing, (message) => {
+          const pass = 'jsonrpc' in message && others.passing(session, message, call.bodyBytes);
+          if (!pass) return shuttingDown(call);
+          this.#wait(call, pass, (outcome) => respondPassed(call, outcome));
+        });
       },
     );
   }
@@ -389,41 +415,6 @@ export class StreamableEndpoint extends Endpoint {
     session.lastSeen = performance.now();
     use(session);
   }
-}
-
-/** What a client can resume. */
-interface Resumable {
-  readonly stream: FoundStream | undefined;
-  readonly hasMore: boolean;
-}
-
-async function resumable(streams: SessionStreams, lastEventId: EventId): Promise<Resumable | EventsPurged> {
-  try {
-    const stream = await streams.find(lastEventId);
-    return { stream, hasMore: stream !== undefined && (await streams.hasMore(lastEventId)) };
-  } catch (error) {
-    if (error instanceof EventsPurged) return error;
-    throw error;
-  }
-}
-
-/** Answers a POST without requests whose message was passed on. */
-function respondPassed(call: HttpCall, passed: Passed): void {
-  if (passed === 'taken') call.respond(202, NO_HEADERS);
-  else if (passed === 'unwanted') refuseMessage(call, 400, notAsked(true));
-  else refuseMessage(call, 503, notPassedOn());
-}
-
-/**
- * Answers a POST of a batch without requests.
- *
- * @param forNow whether the client may send it again.
- */
-function respondBatch(call: HttpCall, errors: readonly Response[], forNow = false): void {
-  if (errors.length === 0) return call.respond(202, NO_HEADERS);
-  if (forNow) call.refused('store_unavailable', 503);
-  const headers = forNow ? { ...JSON_HEADERS, 'retry-after': '1' } : JSON_HEADERS;
-  call.respond(forNow ? 503 : 400, headers, JSON.stringify(errors));
 }
 
 /** Whether a message answers a question that another process has asked. */
