@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../bridge/config/config.ts';
 import { readRegularFile } from './regular-file.ts';
+import { readTextOf } from './text-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -33,4 +34,16 @@ test.skipIf(process.platform === 'win32')('a device that never ends is refused',
 
 test('a folder is refused', () => {
   expect(() => readConfig(folder)).toThrow(`${folder}: it is a directory`);
+});
+
+test('a byte order mark is not part of a text', () => {
+  const file = path.join(folder, 'a');
+  writeFileSync(file, '\uFEFFKEY=\uFEFFgrün');
+  expect(readTextOf(file, 100)).toBe('KEY=\uFEFFgrün');
+});
+
+test.each(['utf16le', 'latin1'] as const)('a text in %s is refused', (encoding) => {
+  const file = path.join(folder, 'mcp.json');
+  writeFileSync(file, '\uFEFF{"mcpServers":{"mine":{"command":"C:\\\\Jürgen\\\\x"}}}', encoding);
+  expect(() => readConfig(file)).toThrow(`${file}: it is not a text in UTF-8`);
 });

@@ -1,5 +1,5 @@
 import { fileProblem } from '../base/file-problem.ts';
-import { readRegularFile } from '../base/regular-file.ts';
+import { readTextOf } from '../base/text-file.ts';
 import { Failure } from './failure.ts';
 import { MIN_SECRET, variableIn } from './secrets.ts';
 
@@ -14,7 +14,7 @@ export const MAX_SECRET_FILE = 1024 * 1024;
 
 export const ENVIRONMENT: Environment = {
   env: process.env,
-  read: (file) => readRegularFile(file, MAX_SECRET_FILE).toString(),
+  read: (file) => readTextOf(file, MAX_SECRET_FILE),
 };
 
 /** The environment variable with the value of `--state-key`. */

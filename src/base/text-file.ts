@@ -1,0 +1,14 @@
+import { readRegularFile } from './regular-file.ts';
+import { decodeUtf8 } from './utf8.ts';
+
+/**
+ * Reads a regular file of at most `maxBytes` as text in UTF-8, without its byte order mark. Some editors and shells write another
+ * encoding, whose other characters would be lost without a word.
+ *
+ * @throws Error as `readRegularFile`, and if the file is not UTF-8.
+ */
+export function readTextOf(file: string, maxBytes: number): string {
+  const text = decodeUtf8(readRegularFile(file, maxBytes));
+  if (text === undefined) throw new Error('it is not a text in UTF-8');
+  return text.replace(/^\uFEFF/, '');
+}
