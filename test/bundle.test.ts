@@ -25,8 +25,8 @@ describe('everwire/client in a browser', () => {
   });
 
   test.each([
-    ['popupRedirect', 28_475],
-    ['pageRedirect', 28_725],
+    ['popupRedirect', 28_500],
+    ['pageRedirect', 28_750],
   ])('loads its OAuth with %s, and needs nothing of Node for it', async (redirect, size) => {
     const { code, imports, firstSize } = await bundle(
       `export { connect } from 'everwire/client'; export { oauth, ${redirect}, WebTokenStore } from 'everwire/auth';`,

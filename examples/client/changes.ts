@@ -3,8 +3,8 @@ import { connect, type Client, type Subscription, type Target } from 'everwire/c
 /** Shows the names of the tools, now and after every change of the list. */
 export async function watchTools(target: Target, show: (names: string[]) => void): Promise<Client> {
   const client = await connect(target, {
-    onchange: (change) => {
-      if (change.type === 'tools') void refresh();
+    onchange: async (change) => {
+      if (change.type === 'tools') await refresh();
     },
     onlog: ({ level, data }) => console.error(level, data),
     logLevel: 'warning',
@@ -16,9 +16,8 @@ export async function watchTools(target: Target, show: (names: string[]) => void
 
 /** Reads a resource each time it changes. */
 export function follow(client: Client, uri: string, show: (text: string) => void): Promise<Subscription> {
-  return client.subscribe(uri, () => {
-    void client.readResource(uri).then(({ contents: [first] }) => {
-      if (first && 'text' in first) show(first.text);
-    });
+  return client.subscribe(uri, async () => {
+    const { contents } = await client.readResource(uri);
+    if (contents[0] && 'text' in contents[0]) show(contents[0].text);
   });
 }

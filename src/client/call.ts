@@ -40,11 +40,11 @@ export interface CallHost {
 
 /** The handlers for the notifications of one call. */
 export interface CallListener {
-  readonly onprogress?: ((progress: Progress) => void) | undefined;
+  readonly onprogress?: ((progress: Progress) => unknown) | undefined;
   /** For a subscription: gets the filter that the server agreed to. */
   readonly onacknowledged?: ((filter: SubscriptionFilter) => void) | undefined;
   /** For a subscription. */
-  readonly onchange?: ((change: Change) => void) | undefined;
+  readonly onchange?: ((change: Change) => unknown) | undefined;
 }
 
 /** One call of a client. It always settles within its time limits, even if the service does not. */

@@ -243,7 +243,7 @@ export class Client {
    */
   subscribe(
     what: string | SubscriptionFilter,
-    handler: (change: Change) => void,
+    handler: (change: Change) => unknown,
     options?: Pick<RequestOptions, 'signal' | 'timeout'>,
   ): Promise<Subscription> {
     const filter = typeof what === 'string' ? { resourceSubscriptions: [what] } : what;

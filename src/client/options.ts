@@ -26,7 +26,7 @@ export interface RequestOptions {
    */
   maxTimeout?: number | undefined;
   /** Gets the progress. Without this handler, the server is not asked for progress. */
-  onprogress?: ((progress: Progress) => void) | undefined;
+  onprogress?: ((progress: Progress) => unknown) | undefined;
   /** The minimum level of log messages for this request, from 2026-07-28 on. Default: the client's. */
   logLevel?: LogLevel | undefined;
   /**
@@ -57,7 +57,7 @@ export interface TaskOptions {
   /** The longest wait, in milliseconds. 0: no limit. Default: the client's. */
   maxTimeout?: number | undefined;
   /** Gets the task's status each time it is polled. */
-  onstatus?: ((task: DetailedTask) => void) | undefined;
+  onstatus?: ((task: DetailedTask) => unknown) | undefined;
 }
 
 /** The limits for a server at a URL. The defaults suit most servers. */
@@ -150,16 +150,16 @@ export interface ClientOptions extends Handlers, HttpClientOptions {
    */
   wiretap?: Wiretap | undefined;
   /** Gets the server's log messages. */
-  onlog?: ((message: LogMessage) => void) | undefined;
+  onlog?: ((message: LogMessage) => unknown) | undefined;
   /** Gets changes of the server's lists, from the moment that the client is connected. */
-  onchange?: ((change: Change) => void) | undefined;
+  onchange?: ((change: Change) => unknown) | undefined;
   /** Gets the server's notifications that no other handler handles. */
-  onnotification?: ((method: string, params: JsonObject) => void) | undefined;
+  onnotification?: ((method: string, params: JsonObject) => unknown) | undefined;
   /**
    * Called when the connection is lost, with the reason if it is known. `client.closed` says whether the next call makes
    * another one. Not called if the client closes it.
    */
-  onlost?: ((reason: Error | undefined) => void) | undefined;
+  onlost?: ((reason: Error | undefined) => unknown) | undefined;
   /** Gets every error that cannot be returned to a caller. Default: writes its message to stderr. */
   onerror?: ((error: Error) => void) | undefined;
 }

@@ -120,7 +120,7 @@ export class Requester implements CallHost {
       onlost: (reason) => {
         // The next connection may be to another server, and cached cursors are valid in their session only.
         this.cache?.clear();
-        options.onlost?.(reason);
+        this.tell(() => options.onlost?.(reason));
       },
       onerror: this.onerror,
     });
@@ -230,11 +230,12 @@ export class Requester implements CallHost {
   }
 
   notice(call: Call, method: string, params: JsonObject): void {
-    try {
-      this.#hear(call, method, params);
-    } catch (error) {
-      this.onerror(error as Error);
-    }
+    this.tell(() => this.#hear(call, method, params));
+  }
+
+  /** Calls a handler of the application. What it throws, or rejects with, goes to `onerror`. */
+  tell(handler: () => unknown): void {
+    (async () => handler())().catch(this.onerror);
   }
 
   async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
@@ -352,7 +353,7 @@ export class Requester implements CallHost {
     return result;
   }
 
-  #hear(call: Call, method: string, params: JsonObject): void {
+  #hear(call: Call, method: string, params: JsonObject): unknown {
     const { onprogress, onacknowledged } = call.hears;
     switch (method) {
       case NotificationMethod.Progress: {
@@ -371,7 +372,7 @@ export class Requester implements CallHost {
     if (!change) return this.options.onnotification?.(method, params);
     this.cache?.changed(change);
     if (change.type === 'tools') this.outputs.catalog.forget();
-    call.hears.onchange?.(change);
+    return call.hears.onchange?.(change);
   }
 
   #opened({ revision }: Upstream): void {

@@ -32,7 +32,7 @@ export interface Subscription {
 export async function openSubscription(
   requester: Requester,
   filter: SubscriptionFilter,
-  handler: (change: Change) => void,
+  handler: (change: Change) => unknown,
   { signal, timeout }: Pick<RequestOptions, 'signal' | 'timeout'> = {},
 ): Promise<Subscription> {
   const ending = new AbortController();

@@ -116,7 +116,7 @@ export class TaskHandle {
         if (!passing || failures >= MAX_FAILURES) throw error;
       }
       if (task) {
-        this.#tell(onstatus, task);
+        this.#requester.tell(() => onstatus?.(task));
         if (isTerminal(task.status)) return this.#outcome(task);
         if (task.status === 'input_required') this.#answerAll(task, waiting);
         known = task;
@@ -137,14 +137,6 @@ export class TaskHandle {
     }
     if (!isObject(result)) throw new InvalidResultError('The task is completed without a result');
     return this.#check ? this.#check(result) : (result as CallToolResult);
-  }
-
-  #tell(onstatus: TaskOptions['onstatus'], task: DetailedTask): void {
-    try {
-      onstatus?.(task);
-    } catch (error) {
-      this.#requester.onerror(error as Error);
-    }
   }
 
   #answerAll({ inputRequests = {} }: DetailedTask, waiting: Waiting): void {

@@ -1,4 +1,5 @@
 import { errorChain } from './error-chain.ts';
+import { RpcError } from './errors.ts';
 import { printable } from '../base/printable.ts';
 
 /** Maximum number of errors written per period. Later ones are counted. */
@@ -46,13 +47,22 @@ export function stderrReport(
 const failures = stderrReport();
 
 /**
- * Lets a function of the application take errors. What it throws itself, or rejects with, is written to stderr: what has reported the
- * error goes on. Default: takes them, and does nothing.
+ * Lets a function of the application be called. What it throws, or rejects with, is written to stderr: what has called it goes on.
+ * Default: a function that does nothing.
  */
-export function reportTo(onerror: (error: Error) => unknown = () => {}): (error: Error) => void {
-  return (error) => {
-    (async () => onerror(error))().catch(failures);
+export function guarded<A extends unknown[]>(callback: (...given: A) => unknown = () => {}): (...given: A) => void {
+  return (...given) => {
+    (async () => callback(...given))().catch(failures);
   };
+}
+
+/**
+ * Lets a function of the application take errors, as `guarded` does. It may read the message, so it gets an `Error` for any other
+ * value that was thrown.
+ */
+export function reportTo(onerror?: (error: Error) => unknown): (error: unknown) => void {
+  const report = guarded(onerror);
+  return (error) => report(error instanceof Error ? error : RpcError.from(error));
 }
 
 /** An error with its stack and its causes. In some runtimes a stack does not begin with the message. */

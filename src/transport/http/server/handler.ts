@@ -1,5 +1,4 @@
 import { reportTo } from '../../../jsonrpc/stderr-report.ts';
-import { RpcError } from '../../../jsonrpc/errors.ts';
 import { isPrincipal } from '../../../base/principal.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
@@ -231,9 +230,7 @@ class Handler implements HttpHandler {
       if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
     }
     const { state, sessionKey, onrefusal } = options;
-    const report = reportTo(options.onerror);
-    // The application's functions may throw anything, and `onerror` may read the message.
-    const onerror = (error: unknown): void => report(error instanceof Error ? error : RpcError.from(error));
+    const onerror = reportTo(options.onerror);
     this.path = path;
     this.ssePath = onsession ? ssePath : false;
     this.stallTimeout = stallTimeout;
