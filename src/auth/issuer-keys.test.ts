@@ -166,6 +166,29 @@ describe('if the issuer is unreachable when its keys expire', () => {
     expect(errors).toHaveLength(3);
   });
 
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('thrown by onerror');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('thrown by onerror'))],
+  ])('the old keys are used although onerror %s', async (_, onerror: () => unknown) => {
+    const report = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => report.mockRestore());
+    const verify = verifier({ onerror });
+    const token = await lasting();
+    await check(verify, token);
+    issuer.status = 503;
+    later(601);
+    expect(await check(verify, token)).toBeDefined();
+    later(5);
+    expect(await check(verify, token)).toBeDefined();
+    await vi.waitFor(() => expect(report).toHaveBeenCalledTimes(2));
+    expect(report).toHaveBeenLastCalledWith(expect.stringContaining('thrown by onerror'));
+  });
+
   test('without onerror, the report has no control characters of the issuer', async () => {
     const report = vi.spyOn(console, 'error').mockReturnValue();
     onTestFinished(() => report.mockRestore());

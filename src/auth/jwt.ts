@@ -1,6 +1,7 @@
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
 import { printableMessage } from '../base/printable.ts';
 import { isPrincipal } from '../base/principal.ts';
+import { reportTo } from '../jsonrpc/stderr-report.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
@@ -75,7 +76,7 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
     clockTolerance,
     requiredClaims: ['iss', 'aud', 'exp', 'sub'],
   };
-  const remote = jwks ? undefined : new IssuerKeys({ issuer, jwksUri, fetch, onerror });
+  const remote = jwks ? undefined : new IssuerKeys({ issuer, jwksUri, fetch, onerror: reportTo(onerror) });
   let keys: JWTVerifyGetKey | undefined = remote?.get;
   return async (token) => {
     const { createLocalJWKSet } = await import('jose');

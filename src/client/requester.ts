@@ -9,7 +9,7 @@ import {
   type Service,
 } from '../core/exchange.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
-import { reportTo, stderrReport, withoutOwnStack } from '../jsonrpc/stderr-report.ts';
+import { guarded, reportTo, stderrReport, withoutOwnStack } from '../jsonrpc/stderr-report.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { SessionKeeper } from '../transport/http/client/kept-session.ts';
@@ -235,7 +235,7 @@ export class Requester implements CallHost {
 
   /** Calls a handler of the application. What it throws, or rejects with, goes to `onerror`. */
   tell(handler: () => unknown): void {
-    (async () => handler())().catch(this.onerror);
+    guarded(handler, this.onerror)();
   }
 
   async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {

@@ -47,12 +47,17 @@ export function stderrReport(
 const failures = stderrReport();
 
 /**
- * Lets a function of the application be called. What it throws, or rejects with, is written to stderr: what has called it goes on.
- * Default: a function that does nothing.
+ * Lets a function of the application be called: what has called it goes on, also if it throws or rejects.
+ *
+ * @param callback by default, a function that does nothing.
+ * @param onfailure gets what it throws, or rejects with. Default: writes it to stderr.
  */
-export function guarded<A extends unknown[]>(callback: (...given: A) => unknown = () => {}): (...given: A) => void {
+export function guarded<A extends unknown[]>(
+  callback: (...given: A) => unknown = () => {},
+  onfailure: (error: Error) => void = failures,
+): (...given: A) => void {
   return (...given) => {
-    (async () => callback(...given))().catch(failures);
+    (async () => callback(...given))().catch(onfailure);
   };
 }
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { scripted } from '../../test/support/service.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
@@ -14,6 +14,20 @@ async function logging(options: LogOptions = {}) {
 const session = { id: 'session-1', signal: new AbortController().signal };
 
 describe('a log of requests', () => {
+  test.each(['plain', 'json'] as const)('does not fail a request if its %s lines cannot be written', async (format) => {
+    const report = vi.spyOn(console, 'error').mockReturnValue();
+    onTestFinished(() => report.mockRestore());
+    const write = (): never => {
+      throw new Error('the disk is full');
+    };
+    const log = await createLog({ format, level: 'debug', write });
+    const { service } = scripted({ 'tools/call': () => ({ content: [] }) });
+    expect(await logCalls(log, 'shop')(service)(new TestExchange('tools/call', { name: 'add' }))).toEqual({
+      content: [],
+    });
+    await vi.waitFor(() => expect(report).toHaveBeenCalledWith(expect.stringContaining('the disk is full')));
+  });
+
   test('writes one JSON object for each request, with all important facts', async () => {
     const { log, lines } = await logging({ format: 'json', level: 'debug' });
     const { service } = scripted({

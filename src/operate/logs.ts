@@ -2,6 +2,7 @@ import { ifMissing } from '../base/missing-package.ts';
 import { bounded } from './outcome.ts';
 import { scrubber, withoutQueries } from '../auth/scrub.ts';
 import { printable, printableLine } from '../base/printable.ts';
+import { guarded } from '../jsonrpc/stderr-report.ts';
 
 /** How severe a line is. */
 export type LogSeverity = 'debug' | 'info' | 'warn' | 'error';
@@ -77,7 +78,7 @@ export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   let scrub = scrubber(secrets);
   const clean = (text: string): string => bounded(withoutQueries(scrub(bounded(text, MAX_TEXT * 2))), MAX_TEXT);
   const sinkTo = format === 'json' ? await jsonSinks() : plainSink;
-  const sink = options.write ? sinkTo(level, options.write) : stderrSink((write) => sinkTo(level, write));
+  const sink = options.write ? sinkTo(level, guarded(options.write)) : stderrSink((write) => sinkTo(level, write));
   return {
     write: (severity, message, fields = {}) => {
       const shown = Object.entries(fields).flatMap(([key, value]): [string, string | number | boolean][] =>

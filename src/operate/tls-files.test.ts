@@ -44,6 +44,23 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
     expect((await tlsFiles(files.cert, files.key)).credentials).toEqual(first);
   });
 
+  test('is loaded again although onerror has thrown', async () => {
+    const report = vi.spyOn(console, 'error').mockReturnValue();
+    put(first!);
+    const found = await tlsFiles(files.cert, files.key);
+    const renew = vi.fn<(credentials: TlsCredentials) => void>();
+    const onerror = (): never => {
+      throw new Error('thrown by onerror');
+    };
+    const end = found.watch({ renew, onerror, interval: 5 });
+    put({ cert: second!.cert });
+    await vi.waitFor(() => expect(report).toHaveBeenCalledWith(expect.stringContaining('thrown by onerror')));
+    put(second!);
+    await vi.waitFor(() => expect(renew).toHaveBeenCalledExactlyOnceWith(second));
+    end();
+    report.mockRestore();
+  });
+
   test('is loaded again when both files have changed', async () => {
     const { found, renew, onerror, end } = await watched();
     put({ cert: second!.cert });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { fileProblem } from '../base/file-problem.ts';
+import { reportTo } from '../jsonrpc/stderr-report.ts';
 import type { TlsCredentials } from '../transport/http/server/listen.ts';
 
 /** What to do with a renewed certificate, and how often to check for one. */
@@ -42,7 +43,8 @@ export async function tlsFiles(cert: string, key: string): Promise<TlsFiles> {
     get credentials() {
       return credentials;
     },
-    watch: ({ renew, onerror, interval = 10_000 }) => {
+    watch: ({ renew, interval = 10_000, ...options }) => {
+      const onerror = reportTo(options.onerror);
       /** The last content that could not be used, and its error. */
       let refused = '';
       let checking = false;

@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Service } from '../core/exchange.ts';
 import { isObject } from '../jsonrpc/message.ts';
+import { guarded } from '../jsonrpc/stderr-report.ts';
+import type { HttpRefusal } from '../transport/http/server/call.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import type { FetchContext } from '../transport/http/server/fetch.ts';
 import type { HttpHandler, HttpHandlerOptions } from '../transport/http/server/handler.ts';
@@ -43,6 +45,7 @@ interface Mounted {
 export class Serving {
   readonly #service: Service;
   readonly #options: ServingOptions;
+  readonly #onrefusal: (refusal: HttpRefusal) => void;
   /** The close functions of everything that is open. */
   readonly #ways = new Set<(timeout: number) => Promise<void>>();
   #mounted: Promise<Mounted> | undefined;
@@ -52,6 +55,7 @@ export class Serving {
   constructor(service: Service, options: ServingOptions) {
     this.#service = service;
     this.#options = options;
+    this.#onrefusal = guarded(options.http.onrefusal, options.inbound.onerror);
   }
 
   /** Whether the server is served in any way. */
@@ -113,7 +117,7 @@ export class Serving {
 
   node(request: NodeRequest, response: ServerResponse): void {
     // Before the code is loaded, which takes time.
-    if (!admitPipelined(request, response, this.#options.http.onrefusal)) return;
+    if (!admitPipelined(request, response, this.#onrefusal)) return;
     this.#mount().then(
       ({ node }) => node(request, response),
       (error: unknown) => {

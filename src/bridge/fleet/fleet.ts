@@ -7,6 +7,7 @@ import { certainlyNotExecuted } from '../../jsonrpc/error-chain.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
+import { guarded } from '../../jsonrpc/stderr-report.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { isNotificationMethod, Method } from '../../protocol/methods.ts';
 import type { Implementation } from '../../protocol/types.ts';
@@ -93,11 +94,11 @@ class ServiceFleet implements Fleet {
   #closed = false;
 
   constructor(options: FleetOptions) {
-    const { members, serverInfo, capabilities = {}, timeout = 10_000, onwarning = () => {}, separator } = options;
+    const { members, serverInfo, capabilities = {}, timeout = 10_000, separator } = options;
     if (!(timeout > 0)) throw new RangeError('timeout must be a positive number of milliseconds');
     this.#serverInfo = serverInfo ?? { name: 'everwire', version: VERSION };
     this.#capabilities = capabilities;
-    this.#members = new Members(members, { separator, timeout, onwarning });
+    this.#members = new Members(members, { separator, timeout, onwarning: guarded(options.onwarning) });
     this.#routes = new Routes(this.#members);
   }
 

@@ -1,5 +1,6 @@
 import { printableMessage } from '../../base/printable.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
+import { guarded } from '../../jsonrpc/stderr-report.ts';
 import type { Service } from '../../core/exchange.ts';
 import type { Implementation } from '../../protocol/types.ts';
 import {
@@ -94,6 +95,8 @@ interface Opened {
 class ConfiguredFleet implements OpenFleet {
   readonly services = new Map<string, Service>();
   readonly #options: OpenFleetOptions;
+  readonly #onwarning: (message: string) => void;
+  readonly #onchange: (change: FleetChange) => void;
   readonly #fleet: Fleet;
   #opened: ReadonlyMap<string, Opened> = new Map();
   #unwatch = (): void => {};
@@ -107,8 +110,10 @@ class ConfiguredFleet implements OpenFleet {
   #closed = false;
 
   constructor({ separator }: FleetConfig, options: OpenFleetOptions) {
-    const { serverInfo, timeout, onwarning } = options;
+    const { serverInfo, timeout, onwarning, onchange } = options;
     this.#options = options;
+    this.#onwarning = guarded(onwarning);
+    this.#onchange = guarded(onchange);
     // Declared from the start for servers that are added later: a session cannot get new capabilities.
     const capabilities = LIST_CAPABILITIES;
     this.#fleet = createFleet({ members: [], capabilities, separator, serverInfo, timeout, onwarning });
@@ -144,20 +149,19 @@ class ConfiguredFleet implements OpenFleet {
 
   /** Reads the file again, and applies it if it can be used. */
   async #apply(file: string): Promise<void> {
-    const warn = this.#options.onwarning ?? (() => {});
     let config: FleetConfig;
     try {
       config = readConfig(file, this.#options.variables);
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       this.#unusable = true;
-      warn(`${error.message}; the servers stay unchanged`);
+      this.#onwarning(`${error.message}; the servers stay unchanged`);
       return;
     }
     this.#repaired = this.#unusable;
     this.#unusable = false;
     await this.update(config).catch((error: unknown) =>
-      warn(`${file} was not applied: ${RpcError.from(error).message}`),
+      this.#onwarning(`${file} was not applied: ${RpcError.from(error).message}`),
     );
   }
 
@@ -177,7 +181,7 @@ class ConfiguredFleet implements OpenFleet {
     if (this.#closed) return;
     // Throws before anything is opened.
     void new Naming(servers, { separator });
-    for (const warning of warnings) this.#options.onwarning?.(`${file}: ${warning}`);
+    for (const warning of warnings) this.#onwarning(`${file}: ${warning}`);
     const repaired = this.#repaired;
     this.#repaired = false;
     const before = this.#opened;
@@ -197,7 +201,7 @@ class ConfiguredFleet implements OpenFleet {
     for (const name of change.removed) this.services.delete(name);
     for (const name of change.added) this.services.set(name, this.#fleet.member(name)!);
     const changed = Object.values(change).some((some) => some.length > 0);
-    if (this.#begun && (changed || repaired)) this.#options.onchange?.(change);
+    if (this.#begun && (changed || repaired)) this.#onchange(change);
     this.#begun = true;
     const over = [...before].filter(([name, each]) => now.get(name)?.connection !== each.connection);
     await Promise.all(over.map(([name, each]) => this.#end(name, each)));
@@ -228,6 +232,6 @@ class ConfiguredFleet implements OpenFleet {
 
   /** @param warning may contain text of a server. */
   #warn(warning: string): void {
-    this.#options.onwarning?.(printableMessage(warning));
+    this.#onwarning(printableMessage(warning));
   }
 }

@@ -1,3 +1,4 @@
+import { reportTo } from '../../jsonrpc/stderr-report.ts';
 import type { MemoryTaskStoreOptions } from '../memory-tasks.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
@@ -96,7 +97,8 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
   const tasks = new RedisTasks(commands, options.tasks ?? {});
   const node = newNodeId(options.bus?.stateKey);
   const isAlive = (other: NodeId): Promise<boolean> => heartbeat.isAlive(other);
-  const bus = options.bus && busOf(options.bus, { node, commands, timeout, isAlive }, prefix);
+  const onerror = reportTo(options.bus?.onerror);
+  const bus = options.bus && busOf({ ...options.bus, onerror }, { node, commands, timeout, isAlive }, prefix);
   const heartbeat: Heartbeat = new Heartbeat(
     commands,
     node,
@@ -105,7 +107,7 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
       if (lapsed) tasks.lost();
       return claims.beaten(sentAt, lapsed);
     },
-    options.bus?.onerror,
+    onerror,
   );
   const claims = new RedisClaims(commands, node, heartbeat);
   const close = async (): Promise<void> => void (await Promise.allSettled([heartbeat.close(), bus?.close()]));
@@ -132,7 +134,7 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
 }
 
 function busOf(
-  { reader, stateKey, onerror = () => {} }: RedisBusOptions,
+  { reader, stateKey, onerror }: RedisBusOptions & Pick<RedisBusParts, 'onerror'>,
   about: Pick<RedisBusParts, 'node' | 'commands' | 'timeout' | 'isAlive'>,
   prefix: string,
 ): RedisBus {

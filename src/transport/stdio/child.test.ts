@@ -363,6 +363,19 @@ describe('the output of a child', () => {
     expect(peer.transport.stderrTail).toBe('z '.repeat(4096));
   });
 
+  test('to stderr is read on although onstderr rejects', async () => {
+    const lines: string[] = [];
+    const onstderr = (line: string): unknown => {
+      lines.push(line);
+      return Promise.reject(new Error(`not stored: ${line}`));
+    };
+    const peer = await Peer.start({ stderr: undefined, onstderr });
+    await peer.ask('stderr', { text: 'one\ntwo\n' });
+    await peer.transport.close();
+    expect(lines).toEqual(['one', 'two']);
+    expect(peer.log).toEqual(expect.arrayContaining(['error: not stored: one', 'error: not stored: two']));
+  });
+
   test('to stderr is written to this process by default, and can be ignored', async () => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const peer = await Peer.start({ stderr: undefined });

@@ -8,6 +8,7 @@ import { waitFor } from '../../base/wait.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
+import { guarded } from '../../jsonrpc/stderr-report.ts';
 import { BaseTransport } from '../base-transport.ts';
 import type { SendOptions, Transport } from '../transport.ts';
 import { tapStreams, type Wiretap } from '../wiretap.ts';
@@ -157,7 +158,9 @@ export class ChildTransport extends BaseTransport implements Transport {
     this.#name = options.name ?? basename(options.command);
     this.#stopTimeout = options.stopTimeout ?? 2000;
     this.#killTimeout = options.killTimeout ?? this.#stopTimeout;
-    this.#stderr = new StderrLog(options.onstderr && ((line) => this.guard(() => options.onstderr?.(line, this))));
+    const { onstderr } = options;
+    const failed = (error: Error): void => this.onerror?.(error);
+    this.#stderr = new StderrLog(onstderr && guarded((line: string) => onstderr(line, this), failed));
   }
 
   /** The process id of the child. Undefined before `start`. */

@@ -340,6 +340,21 @@ test('the default event log gets a quarter of the memory', async () => {
   expect(standard.bufferedBytes).toBeLessThan(10_000);
 });
 
+test.each([
+  [
+    'throws',
+    () => {
+      throw new Error('thrown by onrefusal');
+    },
+  ],
+  ['rejects', () => Promise.reject(new Error('thrown by onrefusal'))],
+])('a request is refused although onrefusal %s', async (_, onrefusal: () => unknown) => {
+  const onerror = vi.fn<(error: Error) => void>();
+  const http = new TestHttp(service, { onrefusal, onerror });
+  expect((await http.post(initialize(), { host: 'evil.example' })).status).toBe(403);
+  await vi.waitFor(() => expect(onerror.mock.calls).toMatchObject([[{ message: 'thrown by onrefusal' }]]));
+});
+
 test('each refusal is reported', async () => {
   const onrefusal = vi.fn<(refusal: HttpRefusal) => void>();
   const http = new TestHttp(service, { onrefusal });

@@ -1,4 +1,4 @@
-import { reportTo } from '../../../jsonrpc/stderr-report.ts';
+import { guarded, reportTo } from '../../../jsonrpc/stderr-report.ts';
 import { isPrincipal } from '../../../base/principal.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
@@ -119,7 +119,7 @@ export interface HttpHandlerOptions extends HostRules {
   readonly sharesChanges?: boolean | undefined;
   /** Called with errors that cannot be reported to a client. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
-  /** Called for each refused request, and for each response that is cut off because it is not read. Must not throw. */
+  /** Called for each refused request, and for each response that is cut off because it is not read. What it throws goes to `onerror`. */
   readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
 }
 
@@ -194,7 +194,7 @@ class Handler implements HttpHandler {
   readonly #log: MemoryEventLog | undefined;
   readonly #messagesPath: string;
   readonly #onerror: (error: Error) => void;
-  readonly #onrefusal: ((refusal: HttpRefusal) => void) | undefined;
+  readonly #onrefusal: (refusal: HttpRefusal) => void;
   readonly #hostAllowed: (host: string) => boolean;
   readonly #originAllowed: (origin: string) => boolean;
   /** Whether pages of an origin may read the responses. */
@@ -236,7 +236,7 @@ class Handler implements HttpHandler {
     this.stallTimeout = stallTimeout;
     this.#messagesPath = messagesPath;
     this.#onerror = onerror;
-    this.#onrefusal = onrefusal;
+    this.#onrefusal = guarded(onrefusal, onerror);
     this.#hostAllowed = hostGuard(options);
     this.#originAllowed = originGuard(options);
     this.#originReads = namedOriginGuard(options);
@@ -302,11 +302,7 @@ class Handler implements HttpHandler {
   }
 
   refused(refusal: HttpRefusal): void {
-    try {
-      this.#onrefusal?.(refusal);
-    } catch (error) {
-      this.#onerror(error as Error);
-    }
+    this.#onrefusal(refusal);
   }
 
   get bufferedBytes(): number {

@@ -1,4 +1,5 @@
 import type { SecureContextOptions } from 'node:tls';
+import { reportTo } from '../../../jsonrpc/stderr-report.ts';
 import type { Wiretap } from '../../wiretap.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './access/guards.ts';
@@ -104,7 +105,7 @@ async function open(
 ): Promise<{ readonly server: SocketServer; readonly bound: number }> {
   const server = await serverFor(handler, options);
   if (options.accepted) return { server, bound: server.serve(options.accepted) };
-  return { server, bound: await server.listen(host, port, (error) => options.onerror?.(error)) };
+  return { server, bound: await server.listen(host, port, reportTo(options.onerror)) };
 }
 
 async function serverFor(handler: HttpHandler, { tls, wiretap }: ListenOptions): Promise<SocketServer> {

@@ -21,7 +21,7 @@ const ending = new WeakSet<Socket>();
 export function admitPipelined(
   { socket }: IncomingMessage,
   response: ServerResponse,
-  onrefusal: ((refusal: HttpRefusal) => void) | undefined,
+  onrefusal: (refusal: HttpRefusal) => void,
 ): boolean {
   // A request after the last response of a connection could not be answered, so it must not run.
   if (ending.has(socket)) return false;
@@ -36,7 +36,7 @@ export function admitPipelined(
   socket.on('resume', () => socket.pause());
   // If a socket is not read, it does not show that its client has left.
   socket.setTimeout(LAST_READ_TIMEOUT_MS);
-  onrefusal?.({ reason: 'pipelining', status: 503 });
+  onrefusal({ reason: 'pipelining', status: 503 });
   const message = `More than ${MAX_UNANSWERED} requests of this connection wait for their answers to be read`;
   response.writeHead(503, { ...JSON_HEADERS, 'retry-after': '1', connection: 'close' });
   response.end(JSON.stringify(errorResponse(undefined, { code: REFUSED, message, data: NOT_EXECUTED })));
