@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import express4 from 'express4';
@@ -111,4 +113,30 @@ describe('under a prefix', () => {
     const url = await around(express().use('/api', server.node));
     expect(await (await fetch(`${url}/api/.well-known/mcp`, post)).json()).toMatchObject(greeting);
   });
+});
+
+const refused = { error: { code: -32000 } };
+
+test.each([
+  ['the authority is allowed', {}, 200, greeting],
+  ['the same host is named twice', { host: 'localhost' }, 200, greeting],
+  ['the authority is not allowed', { ':authority': 'evil.example' }, 403, refused],
+  ['the authority and Host differ', { ':authority': 'evil.example', host: 'localhost' }, 400, refused],
+])('a request of HTTP/2 gets its answer if %s', async (_, headers, status, answer) => {
+  const { server } = setUp();
+  const http2 = createHttp2Server((request, response) => server.node(request as never, response as never));
+  http2.listen(0, '127.0.0.1');
+  await once(http2, 'listening');
+  const client = connectHttp2(`http://127.0.0.1:${(http2.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    client.close();
+    http2.close();
+  });
+  const names = { ':authority': 'localhost', ':method': 'POST', ':path': '/mcp', ...post.headers, ...headers };
+  const request = client.request(names).end(post.body);
+  const [head] = await once(request, 'response');
+  expect(head[':status']).toBe(status);
+  let body = '';
+  for await (const chunk of request.setEncoding('utf8')) body += chunk;
+  expect(JSON.parse(body)).toMatchObject(answer);
 });

@@ -95,8 +95,11 @@ class NodeCall extends CountedCall implements HttpCall {
 
   #hosts(): string | undefined {
     const { headers, url = '' } = this.#request;
-    if (headers.host === undefined) return undefined;
-    return hostsOf(allOf(this.#request, 'host') || headers.host, url);
+    // `node:http2`: HTTP/2 has the host in a pseudo-header (RFC 9113, section 8.3.1).
+    const authority = headers[':authority'];
+    const host = headers.host ?? authority;
+    if (typeof host !== 'string') return undefined;
+    return hostsOf(allOf(this.#request, 'host') || host, authority === undefined ? url : `http://${String(authority)}`);
   }
 
   readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal> {
