@@ -357,6 +357,8 @@ describe('secrets', () => {
     'X-Serverless-Authorization',
     'Ocp-Apim-Subscription-Key',
     'X-Functions-Key',
+    'X-Pass',
+    'DPoP',
     'X-Auth',
     'X-Amz-Signature',
     'pwd',

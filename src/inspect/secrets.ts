@@ -1,6 +1,6 @@
 /** The names of header fields and query parameters that carry credentials. Their values are masked in files. */
 const SECRET_NAME =
-  /authorization|cookie|token|secret|passw|passphrase|pwd|jwt|assertion|signature|api[-_]?key|(?<!allow-)credential|code_?verifier|(access|account|encryption|master|private|shared|signing|subscription)_?key|(^|[-_.])(auth|key)$|^(code|device_?code|sig)$/i;
+  /authorization|cookie|token|secret|passw|passphrase|pwd|jwt|assertion|signature|api[-_]?key|(?<!allow-)credential|code_?verifier|(access|account|encryption|master|private|shared|signing|subscription)_?key|(^|[-_.])(auth|key|pass)$|^(code|device_?code|dpop|sig)$/i;
 /** A longer name of a parameter is not kept, and its value counts as secret. */
 const MAX_NAME = 64 * 1024;
 /** Matches a character that separates the parameters of a request target, or the text between two of them. */
