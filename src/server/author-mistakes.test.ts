@@ -97,6 +97,13 @@ test.each<[string, unknown]>([
   ]);
 });
 
+test('the author of a template reads that its list must return a list', async () => {
+  const { server, ask, errors } = setUp();
+  server.resourceTemplate('a://{b}', { name: 'r', list: returns({ resources: [] }) }, () => 'x');
+  await expect(ask('resources/list', {})).rejects.toThrow('failed with an internal error');
+  expect(errors).toEqual(['resources/list failed: list of a resource template must return a list of resources']);
+});
+
 test('the author of a completer reads that it must return a list', async () => {
   const { server, ask, errors } = setUp();
   server.prompt('p', { arguments: { a: { complete: returns({ values: [] }) } } }, () => 'x');

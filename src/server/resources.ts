@@ -129,7 +129,9 @@ export class Resources {
     if (listing.length === 0) return this.fixed.page(cursor);
     const found = await Promise.all(
       listing.map(async ({ list, shared }) => {
-        const resources = (await list?.(new Context(exchange))) ?? [];
+        const resources: unknown = (await list?.(new Context(exchange))) ?? [];
+        if (!Array.isArray(resources))
+          throw new TypeError('list of a resource template must return a list of resources');
         return resources.map((resource) => Object.assign({}, shared, resource));
       }),
     );
