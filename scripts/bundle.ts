@@ -19,7 +19,7 @@ import { writeChanged } from './write-changed.ts';
 
 /** What almost every entry point loads. Not every one needs `node:buffer`, which the parser imports. */
 const CORE =
-  /^src\/((base|jsonrpc|protocol|core)\/(?!(built|parse|skim|batch|utf8|utf8-stream|create-file|file-stream|make-folder|regular-file|replace-file|stored-share)\.)|schema\/(complaint|work)\.|transport\/http\/not-executed\.|version\.)/;
+  /^src\/((base|jsonrpc|protocol|core)\/(?!(built|parse|skim|batch|utf8|utf8-stream|create-file|file-stream|make-folder|regular-file|replace-file|stored-share|text-file)\.)|schema\/(complaint|work)\.|transport\/http\/not-executed\.|version\.)/;
 
 /** What servers and clients load only with a transport. */
 const TRANSPORTS =
