@@ -159,9 +159,12 @@ function hasSeveralConnections(client: object): boolean {
   return 'isCluster' in client && client.isCluster === true;
 }
 
-/** Whether a server has refused a command because it is only a replica. Who asks it has the wrong one, as after a failover. */
+/**
+ * Whether a server has refused a command because it is only a replica, or has become one while the command waited. Who asks it has
+ * the wrong one, as after a failover.
+ */
 export function isReplica(refusal: string): boolean {
-  return refusal.startsWith('READONLY ');
+  return /^(?:READONLY|UNBLOCKED) /.test(refusal);
 }
 
 /** Lua knows no infinity as a text, and Redis no later time than this. */

@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { findRedis, startRedis } from '../../../test/support/redis-server.ts';
 import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
+import { Commands } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
 
@@ -104,6 +105,21 @@ describeWithEmptyRedis('the connection to Redis', (redis) => {
       .toBe(undefined);
     expect(await state.sessions.get('t')).toEqual({ initialize: {} });
     expect(state.reachable).toBe(true);
+  });
+
+  test('counts a server that becomes a replica while it is read as one that cannot be reached', async () => {
+    const client = await openRedis(redis.server.url, 5000);
+    onTestFinished(() => client.close());
+    const commands = new Commands(client, 'p', 5000);
+    const failed = commands.send(['XREAD', 'BLOCK', '5000', 'STREAMS', 'any', '0']).catch((error: unknown) => error);
+    await expect.poll(() => redis.admin.info('clients')).toContain('blocked_clients:1');
+    await redis.admin.replicaOf('127.0.0.1', 1);
+    onTestFinished(async () => void (await redis.admin.sendCommand(['REPLICAOF', 'NO', 'ONE'])));
+    expect(await failed).toMatchObject({
+      name: 'StoreUnreachable',
+      message: expect.stringContaining('UNBLOCKED'),
+    });
+    expect(commands.reachable).toBe(false);
   });
 
   test('is opened again only a few times while there is only a replica', async () => {
