@@ -58,6 +58,35 @@ test('a session can be used at another process as soon as its client knows it', 
   expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
 });
 
+test('a process that stops sends the result of initialize that waits for the store', async () => {
+  const { a, b, state } = nodes();
+  const stored = deferred();
+  const put = state.sessions.put.bind(state.sessions);
+  vi.spyOn(state.sessions, 'put').mockImplementation((...args) => stored.promise.then(() => put(...args)));
+  const opening = a.http.open('2025-11-25');
+  await settled();
+  const closing = a.http.handler.close();
+  await settled();
+  stored.resolve();
+  expect(await answer(at(b, await opening).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
+  await closing;
+});
+
+test('a process that stops sends the response to a change that waits for the store', async () => {
+  const { a, state } = nodes();
+  const session = await a.http.open('2025-11-25');
+  const stored = deferred();
+  const change = state.sessions.change.bind(state.sessions);
+  vi.spyOn(state.sessions, 'change').mockImplementation((...args) => stored.promise.then(() => change(...args)));
+  const setting = answer(session.call(1, 'logging/setLevel', { level: 'error' }));
+  await settled();
+  const closing = a.http.handler.close();
+  await settled();
+  stored.resolve();
+  expect(await setting).toMatchObject({ id: 1, result: {} });
+  await closing;
+});
+
 test('a process knows whether another one has opened the session', async () => {
   const { a, b } = nodes();
   const session = await a.http.open('2025-11-25');

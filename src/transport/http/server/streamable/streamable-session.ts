@@ -83,6 +83,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #initializing: RequestId | undefined;
   /** Whether the session must be in the store before its client knows it. */
   #storesOpening: boolean;
+  readonly #storing = new Set<Promise<void>>();
   /** The call that opens the session. Set until the session is served: before, the client does not know it. */
   #opening: Opening | undefined;
   /** Whether `notifications/initialized` may reach another process, which then goes on with the session. */
@@ -207,9 +208,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
         return reply ? reply.send(message) : this.streams.send(message);
       }
       if (message.id === this.#initializing && this.#storesOpening && 'result' in message)
-        return this.#storeOpening(message);
+        return this.#beforeClose(this.#storeOpening(message));
       const change = this.#stored?.changeBy(message.id!);
-      if (change) return this.#storeFirst(change, message);
+      if (change) return this.#beforeClose(this.#storeFirst(change, message));
       const reply = this.#replies.get(message.id);
       if (!reply && message.id !== undefined && message.id === this.#initializing) {
         this.#initialized(message);
@@ -228,6 +229,12 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** A response that waits for the store is also sent if the process is stopped meanwhile. */
+  #beforeClose(sending: Promise<void>): Promise<void> {
+    this.#storing.add(sending);
+    return sending.finally(() => this.#storing.delete(sending));
   }
 
   /** The next request may reach another process. */
@@ -290,8 +297,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   /** Ends the session. While the process ends, a stored session is kept for the next one. */
-  close(): Promise<void> {
-    return this.#end(404, ENDED, this.#keeps(this.#options.closed()));
+  async close(): Promise<void> {
+    if (this.#storing.size > 0) await Promise.allSettled(this.#storing);
+    await this.#end(404, ENDED, this.#keeps(this.#options.closed()));
   }
 
   /** Ends the session for good. */
