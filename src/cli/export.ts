@@ -3,7 +3,7 @@ import { curlScript } from '../export/curl.ts';
 import { harLog } from '../export/har.ts';
 import { Masks } from '../export/masks.ts';
 import { htmlPage } from '../export/page.ts';
-import { recordedWire, type RecordedWire } from '../export/recorded-wire.ts';
+import { recordedWire, TooLargeToExport, type RecordedWire } from '../export/recorded-wire.ts';
 import { vitestFile } from '../export/vitest-file.ts';
 import { readRecording } from '../inspect/read-recording.ts';
 import type { ExportFlags } from './export-options.ts';
@@ -21,14 +21,19 @@ export async function exportRecording(file: string, { as, out }: ExportFlags): P
   const name = basename(file);
   if ((as === 'curl' || as === 'har') && wire.exchanges.length === 0)
     throw Failure.usage(`${file} has no HTTP, so it cannot become ${as}; use --as vitest or --as html`);
-  const text =
+  const convert = async (): Promise<string> =>
     as === 'curl'
       ? curlScript(wire.exchanges, masks)
       : as === 'har'
         ? harLog(wire.exchanges, started, masks)
         : as === 'html'
-          ? await htmlPage(wire, name, started, masks)
+          ? htmlPage(wire, name, started, masks)
           : vitestFile((await recordedSession(file)).calls, wire, name, masks);
+  const text = await convert().catch((error: unknown) => {
+    // An export may be much longer than its texts, for example if each character is escaped.
+    const isTooLong = error instanceof RangeError && error.message === 'Invalid string length';
+    throw isTooLong ? unreadable(new TooLargeToExport(), file) : error;
+  });
   // It has what was sent, like the recording.
   await writeText(text, out, undefined, 0o600);
 }

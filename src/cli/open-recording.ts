@@ -1,4 +1,5 @@
 import { fileProblem } from '../base/file-problem.ts';
+import { TooLargeToExport } from '../export/recorded-wire.ts';
 import { readRecording, RecordingError, type Recording } from '../inspect/read-recording.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { EmptyRecording } from '../mock/empty-recording.ts';
@@ -31,5 +32,9 @@ export async function* recordsOf(recording: Recording, file: string): AsyncGener
 /** Why a recording cannot be read or used. */
 export function unreadable(error: unknown, file: string): Failure {
   if (error instanceof EmptyRecording) return Failure.usage(`${file}: ${error.message}`);
+  if (error instanceof TooLargeToExport)
+    return Failure.usage(
+      `${file} is too large to be exported. Open it with everwire inspect, and export the calls that you need`,
+    );
   return Failure.usage(error instanceof RecordingError ? error.message : `cannot read ${file}: ${fileProblem(error)}`);
 }

@@ -42,12 +42,26 @@ export interface RecordedWire {
 
 /** The most bytes that are kept until a part in them is complete. */
 const MAX_BYTES = 256 * 1024 * 1024;
+/** The most characters of all texts together. An export is one string of at most 2^29 characters, and has more than the texts. */
+const MAX_TEXT = 256 * 1024 * 1024;
+/** What each text costs in addition, such as its row in a page. Characters. */
+const TEXT_COST = 256;
 /** Parts whose bytes are not needed once they are read. */
 const FINAL: ReadonlySet<string> = new Set(['body', 'stderr']);
 
-/** Reads the HTTP exchanges, messages and lines of stderr of a recording. @throws what reading the records throws. */
-export async function recordedWire(records: AsyncIterable<WireRecord>): Promise<RecordedWire> {
-  const reader = new WireReader();
+/** A recording has more text than an export may have. */
+export class TooLargeToExport extends Error {
+  override readonly name = 'TooLargeToExport';
+}
+
+/**
+ * Reads the HTTP exchanges, messages and lines of stderr of a recording.
+ *
+ * @param maxText the most characters of all texts together, and 256 for each of them. Default 256 Mi.
+ * @throws TooLargeToExport, and what reading the records throws.
+ */
+export async function recordedWire(records: AsyncIterable<WireRecord>, maxText = MAX_TEXT): Promise<RecordedWire> {
+  const reader = new WireReader(maxText);
   for await (const record of records) reader.add(record);
   return reader.wire();
 }
@@ -63,6 +77,12 @@ class WireReader {
   readonly #open = new Map<string, RecordedExchange>();
   readonly #exchanges: RecordedExchange[] = [];
   readonly #parts: RecordedPart[] = [];
+  readonly #maxText: number;
+  #size = 0;
+
+  constructor(maxText: number) {
+    this.#maxText = maxText;
+  }
 
   add(record: WireRecord): void {
     if (record.layer === 'open' && record.protocol !== 'app') this.#roles.set(record.conn, record.role);
@@ -78,6 +98,7 @@ class WireReader {
     const bytes = this.#bytes.read(stream, range);
     if (bytes === undefined) return;
     const text = new TextDecoder().decode(bytes);
+    if (layer !== 'line' && layer !== 'chunk') this.#count(text);
     const exchange = this.#open.get(`${conn} ${record.exchange}`);
     exchange?.records.push(n);
     const from = dir === 'stderr' ? 'stderr' : dir === 'c>s' ? 'client' : 'server';
@@ -99,6 +120,11 @@ class WireReader {
     const isServer = [...this.#roles.values()].includes('server');
     const isCounted = ({ conn }: { conn: number }): boolean => !isServer || this.#roles.get(conn) === 'server';
     return { exchanges: this.#exchanges.filter(isCounted), parts: this.#parts.filter(isCounted) };
+  }
+
+  #count(text: string): void {
+    this.#size += text.length + TEXT_COST;
+    if (this.#size > this.#maxText) throw new TooLargeToExport();
   }
 
   #head(part: RecordedPart, number: number | undefined): void {
