@@ -58,7 +58,10 @@ export class ConnectionPool {
 
   /** An idle connection, or a new one. It carries no other request until `release`. */
   take(): Connection {
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.ended) return idle;
+    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) {
+      if (idle.isOverdue) idle.close();
+      else if (!idle.ended) return idle;
+    }
     const connection = new Connection(this);
     this.#all.add(connection);
     return connection;
@@ -106,6 +109,8 @@ export class Connection implements ResponseListener {
   #socket: Socket | undefined;
   #listener: ExchangeListener | undefined;
   #closed = false;
+  /** When the last response was complete, as in `Date.now()`. */
+  #idleSince = 0;
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
@@ -114,6 +119,15 @@ export class Connection implements ResponseListener {
 
   get ended(): boolean {
     return this.#closed || this.#socket?.destroyed === true;
+  }
+
+  /**
+   * Whether an idle connection was kept too long. When the machine wakes up, a request may be sent before the timer of the
+   * connection fires. Only the time of day counts while a machine sleeps. If it was set back, the time is unknown.
+   */
+  get isOverdue(): boolean {
+    const waited = Date.now() - this.#idleSince;
+    return waited < 0 || waited > this.#socket!.timeout!;
   }
 
   /**
@@ -190,6 +204,7 @@ export class Connection implements ResponseListener {
     if (!this.#parser.keepsOpen || socket.writableLength > 0) this.close();
     else if (!this.#closed) {
       this.reused = true;
+      this.#idleSince = Date.now();
       socket.resume();
       socket.unref();
       this.#pool.release(this);

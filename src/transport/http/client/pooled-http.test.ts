@@ -30,6 +30,25 @@ test('pooledHttp keeps an idle connection for 10 minutes at most, whatever the s
   expect(Math.max(...times.mock.calls.map(([milliseconds]) => milliseconds))).toBe(600_000);
 });
 
+test.each([
+  ['after a sleep of the machine', 3_600_000],
+  ['after the clock was set back', -3_600_000],
+])('pooledHttp uses no idle connection %s', async (_, jump) => {
+  let connections = 0;
+  const url = await rawServer((socket) => {
+    connections += 1;
+    socket.on('data', () => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'));
+  });
+  const send = pooledHttp();
+  await (await send(post(url))).text(LIMIT);
+  await (await send(post(url))).text(LIMIT);
+  expect(connections).toBe(1);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + jump });
+  onTestFinished(() => void vi.useRealTimers());
+  for (let each = 0; each < 2; each += 1) expect(await (await send(post(url))).text(LIMIT)).toBe('{}');
+  expect(connections).toBe(2);
+});
+
 test('pooledHttp keeps connections of the newest 8 origins, and requests to others continue', async () => {
   let open = 0;
   let finish!: () => void;
