@@ -335,6 +335,18 @@ describe('time limits', () => {
     expect(received()).toBe('');
   });
 
+  test('a request that came while the process stood still is answered', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    const { send, received } = await serving(ok);
+    const stoodStill = performance.now() + 3_600_000;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => stoodStill);
+    onTestFinished(() => clock.mockRestore());
+    send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+    // The timers are first after such a pause.
+    vi.advanceTimersByTime(1000);
+    await vi.waitFor(() => expect(received()).toContain('fine'));
+  });
+
   test('the event loop runs while very many connections are closed', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     const count = 600;

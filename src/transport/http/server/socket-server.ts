@@ -12,6 +12,8 @@ const TIMEOUTS: ConnectionTimeouts = { head: 15_000, request: 60_000, idle: 65_0
 const HANDSHAKE_TIMEOUT = 15_000;
 /** How often the time limits of all connections are checked. */
 const CHECK_INTERVAL = 1000;
+/** After a longer time without a check, the process or the whole machine stood still. Milliseconds. */
+const MAX_PAUSE = 5 * CHECK_INTERVAL;
 /** How many bytes are read at a time. Node reads at most this many in one call. */
 const READ_SIZE = 64 * 1024;
 
@@ -35,6 +37,8 @@ export class SocketServer {
   readonly #shaking = new Map<string, { readonly socket: Socket; readonly since: number }>();
   #accepted: AcceptedConnections | undefined;
   #checks: ReturnType<typeof setInterval> | undefined;
+  /** When the time limits were last checked. */
+  #checked = 0;
 
   private constructor(server: Server | TlsServer, handler: HttpHandler, wiretap: Wiretap | undefined) {
     this.#server = server;
@@ -124,12 +128,17 @@ export class SocketServer {
   }
 
   #startChecks(): void {
+    this.#checked = performance.now();
     this.#checks = setInterval(() => this.#checkTimes(), CHECK_INTERVAL);
     this.#checks.unref();
   }
 
   #checkTimes(): void {
     const now = performance.now();
+    const pause = now - this.#checked;
+    this.#checked = now;
+    // What clients have sent meanwhile is read after this.
+    if (pause > MAX_PAUSE) return;
     // One client may have thousands of connections whose time is over at once, and each refusal is a system call.
     void inTurns(this.#connections, (connection) => connection.checkTime(now));
     // The limit that Node has begins again with each byte, and closes nothing.
