@@ -27,6 +27,13 @@ test('a result is cached for its ttlMs, and is returned as a copy', () => {
   expect(cache.get(key)).toBeUndefined();
 });
 
+test('a cached result is stale if the clock was set back', () => {
+  const cache = new ResultCache();
+  const key = fill(cache, 'tools/list', {}, { tools: [], ttlMs: 1000 })!;
+  vi.setSystemTime(Date.now() - 3_600_000);
+  expect(cache.get(key)).toBeUndefined();
+});
+
 test.each([[undefined], [0], [-5], ['1000'], [Number.NaN]])('a result with a ttlMs of %j is not cached', (ttlMs) => {
   const cache = new ResultCache();
   expect(cache.get(fill(cache, 'tools/list', {}, { ttlMs })!)).toBeUndefined();

@@ -27,7 +27,9 @@ interface Entry {
   readonly uri: unknown;
   /** Stored as JSON, because callers may change the object that they get. */
   readonly result: string;
-  readonly expires: number;
+  /** As in `Date.now()`. */
+  readonly stored: number;
+  readonly ttlMs: number;
 }
 
 /**
@@ -67,9 +69,12 @@ export class ResultCache {
   /** A copy of a fresh result. */
   get(key: string): JsonObject | undefined {
     const entry = this.#entries.get(key);
-    if (!entry) return undefined;
-    if (Date.now() < entry.expires) return JSON.parse(entry.result) as JsonObject;
-    this.#delete(key, entry);
+    if (entry) {
+      const age = Date.now() - entry.stored;
+      // If the clock was set back, its age is unknown.
+      if (age >= 0 && age < entry.ttlMs) return JSON.parse(entry.result) as JsonObject;
+    }
+    this.#delete(key);
     return undefined;
   }
 
@@ -79,15 +84,14 @@ export class ResultCache {
     if (resultType !== 'complete' || !(typeof ttlMs === 'number' && ttlMs > 0)) return;
     if (generation !== this.#generation) return;
     const json = JSON.stringify(result);
-    if (json.length > this.#maxSize || this.#maxEntries < 1) return;
-    const before = this.#entries.get(key);
-    if (before) this.#delete(key, before);
-    const expires = Date.now() + Math.min(ttlMs, MAX_TTL);
-    this.#entries.set(key, { method, uri: params['uri'], result: json, expires });
+    if (json.length > this.#maxSize) return;
+    this.#delete(key);
+    const entry = { method, uri: params['uri'], result: json, stored: Date.now(), ttlMs: Math.min(ttlMs, MAX_TTL) };
+    this.#entries.set(key, entry);
     this.#size += json.length;
-    for (const [oldest, entry] of this.#entries) {
+    for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#maxEntries && this.#size <= this.#maxSize) break;
-      this.#delete(oldest, entry);
+      this.#delete(oldest);
     }
   }
 
@@ -113,12 +117,12 @@ export class ResultCache {
   #drop(stale: (entry: Entry) => boolean): boolean {
     this.#generation += 1;
     const before = this.#entries.size;
-    for (const [key, entry] of this.#entries) if (stale(entry)) this.#delete(key, entry);
+    for (const [key, entry] of this.#entries) if (stale(entry)) this.#delete(key);
     return this.#entries.size < before;
   }
 
-  #delete(key: string, entry: Entry): void {
+  #delete(key: string): void {
+    this.#size -= this.#entries.get(key)?.result.length ?? 0;
     this.#entries.delete(key);
-    this.#size -= entry.result.length;
   }
 }

@@ -40,5 +40,7 @@ function base(record: TaskRecord): Task {
  */
 function intervalOf({ status, createdAt, pollIntervalMs }: TaskRecord): number {
   if (isTerminal(status)) return pollIntervalMs;
-  return Math.min(Math.max(Date.now() - createdAt, FIRST_INTERVAL), pollIntervalMs);
+  const age = Date.now() - createdAt;
+  // If the clock was set back, the age of the task is unknown.
+  return age < 0 ? pollIntervalMs : Math.min(Math.max(age, FIRST_INTERVAL), pollIntervalMs);
 }

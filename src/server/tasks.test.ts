@@ -111,6 +111,8 @@ describe('a tools/call', () => {
       intervals.push((await get(taskId)).pollIntervalMs);
     }
     expect(intervals).toEqual([25, 25, 50, 100, 200, 400, 800, 1600, 2000, 2000, 2000]);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    expect(await get(taskId)).toMatchObject({ pollIntervalMs: 2000 });
   });
 
   test.each([
