@@ -59,6 +59,11 @@ describe('everwire check', () => {
     expect(stdout.length).toBeLessThan(2000);
   });
 
+  test.skipIf(process.platform === 'win32')('shows escapes for the name of a recording', async () => {
+    const { stdout } = await runEverwire(['check', recorded(mistaken(), 'a\u001b[2J\nb.mcpcap')]);
+    expect(stdout).toContain(String.raw`a\u001b[2J\nb.mcpcap: `);
+  });
+
   test('writes JSON with clauses, pages and records', async () => {
     const { stdout } = await runEverwire(['check', recorded(mistaken()), '--format', 'json']);
     const { counts, findings, coverage } = JSON.parse(stdout);

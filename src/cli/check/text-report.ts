@@ -1,3 +1,4 @@
+import { printableLine } from '../../base/printable.ts';
 import type { UpstreamRoute } from '../../wire/era-cache.ts';
 import { wrapped } from '../wrapped.ts';
 import { summaryText, type CheckReport, type LiveReport, type RuleFindings } from './check-report.ts';
@@ -10,7 +11,7 @@ const MAX_FIRST = 3;
 /** A report to read on a terminal, at most 80 columns wide. */
 export function textReport(report: CheckReport): string {
   const { target, breaches, coverage, notes, live } = report;
-  const lines = [...wrapped(`${target}: ${summaryText(report)}`, ''), ''];
+  const lines = [...wrapped(printableLine(`${target}: ${summaryText(report)}`), ''), ''];
   const first = breaches.filter(({ rule }) => rule.severity === 'error').slice(0, MAX_FIRST);
   if (first.length > 0) {
     lines.push('Fix first:');
