@@ -5,6 +5,9 @@ import type { HttpHead } from './http-head.ts';
 import type { Masks } from './masks.ts';
 import { originOf, type RecordedExchange } from './recorded-wire.ts';
 
+/** The last time of a date, in milliseconds since 1970 (ECMAScript, section "Time Values and Time Range"). */
+const MAX_DATE = 8.64e15;
+
 /** The HTTP exchanges as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/). */
 export function harLog(exchanges: readonly RecordedExchange[], started: string, masks: Masks): string {
   const begin = Date.parse(started);
@@ -15,7 +18,7 @@ export function harLog(exchanges: readonly RecordedExchange[], started: string, 
     const [, status, statusText] = response?.first ?? ['', '0', ''];
     const text = responseBody === '' ? '' : masks.message(responseBody);
     return {
-      startedDateTime: new Date(begin + sent / 1000).toISOString(),
+      startedDateTime: new Date(Math.min(begin + sent / 1000, MAX_DATE)).toISOString(),
       time: (ended - sent) / 1000,
       request: {
         ...{ method, url, httpVersion },

@@ -113,3 +113,9 @@ test.skipIf(process.platform === 'win32')('a shell script sends such characters 
   const { stdout } = await run('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${script}`]);
   expect(stdout.split('\n')).toContain(body);
 });
+
+test('a time after the last date is the last date in HAR', () => {
+  const late = { ...exchange('GET /mcp HTTP/1.1\r\nHost: a.example\r\n\r\n', ''), sent: Number.MAX_SAFE_INTEGER };
+  const { log } = JSON.parse(harLog([late], '+275760-01-01T00:00:00.000Z', masks));
+  expect(log.entries[0].startedDateTime).toBe('+275760-09-13T00:00:00.000Z');
+});

@@ -39,7 +39,8 @@ export function headerLine(header: { started: Date; target?: string | undefined;
 export function parseHeader(line: string): RecordingHeader {
   const { mcpcap, started, target, by, masked: kinds } = fieldsOf(line);
   if (mcpcap === undefined) throw new Error('this is not a recording: its first line has no "mcpcap"');
-  if (mcpcap !== 1) throw new Error(`this version reads mcpcap 1, and not ${JSON.stringify(mcpcap)}`);
+  if (typeof mcpcap !== 'number') throw new Error('"mcpcap" must be a number');
+  if (mcpcap !== 1) throw new Error(`this version reads mcpcap 1, and not ${mcpcap}`);
   if (typeof started !== 'string' || Number.isNaN(Date.parse(started))) throw new Error('"started" must be a time');
   if (!Array.isArray(kinds) || !kinds.every((kind) => typeof kind === 'string'))
     throw new Error('"masked" must be a list of strings');

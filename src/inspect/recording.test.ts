@@ -210,6 +210,7 @@ describe('a recording', () => {
     ['[]', 'line 1: this is not a JSON object'],
     ['{}', 'line 1: this is not a recording: its first line has no "mcpcap"'],
     ['{"mcpcap":2}', 'line 1: this version reads mcpcap 1, and not 2'],
+    ['{"mcpcap":[1]}', 'line 1: "mcpcap" must be a number'],
     ['{"mcpcap":1,"started":"x"}', 'line 1: "started" must be a time'],
     ['{"mcpcap":1,"started":"2026-01-01T00:00:00Z"}', 'line 1: "masked" must be a list of strings'],
   ])('that begins with %j is refused', async (line, message) => {
