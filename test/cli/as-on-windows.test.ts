@@ -14,7 +14,7 @@ import {
 
 /**
  * The command line takes this system for Windows. Its PATH has one folder, with a `cmd.exe` that finds commands as that of
- * Windows does, and a `taskkill`. Both write what they were given.
+ * Windows does. Its system folder has a `taskkill`. Both write what they were given.
  */
 const CMD = `#!${process.execPath}
 const { spawnSync } = require('node:child_process');
@@ -50,7 +50,7 @@ beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'everwire-windows-'));
   running = [];
   write('cmd.exe', CMD);
-  write('taskkill', TASKKILL);
+  write(String.raw`root\System32\taskkill.exe`, TASKKILL);
 });
 
 afterEach(async () => {
@@ -62,7 +62,12 @@ const write = (name: string, text: string): void => writeFileSync(path.join(fold
 const read = (name: string): string => readFileSync(path.join(folder, name), 'utf8');
 
 function everwire(...args: string[]): RunningProcess {
-  const env = { PATH: folder, comspec: path.join(folder, 'cmd.exe'), LOCALAPPDATA: folder };
+  const env = {
+    PATH: folder,
+    comspec: path.join(folder, 'cmd.exe'),
+    LOCALAPPDATA: folder,
+    SystemRoot: path.join(folder, 'root'),
+  };
   const preload = ['--import', `${root}test/fixtures/as-on-windows.mjs`];
   const child = startNode([...preload, ...programs.everwire, ...args], env, folder);
   running.push(child);

@@ -6,7 +6,7 @@ import { browserCommand, openBrowser } from './open-browser.ts';
 
 test.each([
   ['darwin', 'open'],
-  ['win32', 'rundll32'],
+  ['win32', String.raw`C:\Windows\System32\rundll32.exe`],
   ['linux', 'xdg-open'],
 ] as const)('on %s a URL is passed as one argument, whatever it contains', (platform, program) => {
   const address = 'https://auth.example/?a=b&c=$(d)|e';

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
+import { windowsProgram } from '../../base/windows-program.ts';
 
 /** The command that opens a URL on a platform. The URL is a separate argument, so no shell interprets it. */
 export function browserCommand(address: string, platform: NodeJS.Platform): readonly [string, readonly string[]] {
   if (platform === 'darwin') return ['open', [address]];
-  if (platform === 'win32') return ['rundll32', ['url.dll,FileProtocolHandler', address]];
+  if (platform === 'win32') return [windowsProgram('rundll32'), ['url.dll,FileProtocolHandler', address]];
   return ['xdg-open', [address]];
 }
 

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { windowsProgram } from '../../base/windows-program.ts';
 import { listProcesses } from './process-tree.ts';
 
 const WINDOWS = process.platform === 'win32';
@@ -16,7 +17,7 @@ const live = new Set<number>();
 /** Kills all child processes with their descendants, at once: at the end of this process no asynchronous code runs. */
 export function killGroups(): void {
   for (const pid of live) {
-    if (WINDOWS) spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { windowsHide: true });
+    if (WINDOWS) spawnSync(windowsProgram('taskkill'), ['/pid', String(pid), '/T', '/F'], { windowsHide: true });
     else send(pid, 'SIGKILL');
   }
 }
@@ -40,10 +41,10 @@ export class ProcessGroup {
   signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     if (!WINDOWS) return void send(this.pid, signal);
     // If `taskkill` cannot be started, the process does not exit in time, and the caller reports that.
-    spawn('taskkill', ['/pid', String(this.pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on(
-      'error',
-      () => {},
-    );
+    spawn(windowsProgram('taskkill'), ['/pid', String(this.pid), '/T', '/F'], {
+      stdio: 'ignore',
+      windowsHide: true,
+    }).on('error', () => {});
   }
 
   /**
