@@ -1,3 +1,4 @@
+import { Deferred } from '../base/deferred.ts';
 import { inTurns } from '../base/in-turns.ts';
 import { Recent } from '../base/recent.ts';
 import { idlePause } from '../base/wait.ts';
@@ -93,6 +94,8 @@ export class BusCalls {
   #looks = 0;
   #look: ReturnType<typeof setInterval> | undefined;
   #looking = false;
+  /** Resolves when the last call of others is answered. Then this takes no more of them. */
+  #finished: Deferred | undefined;
   #closed = false;
 
   constructor(node: NodeId, bus: Carrier, isAlive: (node: NodeId) => Promise<boolean>, limits = LIMITS) {
@@ -166,6 +169,13 @@ export class BusCalls {
     }
   }
 
+  /** Takes no more calls of others. Resolves when those that it has taken are answered, and the answers have arrived. */
+  finish(): Promise<void> {
+    this.#finished ??= new Deferred();
+    if (this.#answering.size === 0) this.#finished.resolve();
+    return this.#finished.promise;
+  }
+
   /** Ends all calls. */
   close(): void {
     this.#closed = true;
@@ -204,7 +214,7 @@ export class BusCalls {
     const key = keyOf(from, n);
     if (this.#answering.has(key) || this.#answered.has(key)) return true;
     const handler = this.#handlers.get(kind as string);
-    if (!handler || this.#closed || !isObject(body)) return false;
+    if (!handler || this.#finished || this.#closed || !isObject(body)) return false;
     if (this.#answeringRoom.lacking(size, share)) return false;
     const leave = this.#answeringRoom.take(size, share);
     void this.#answer(from as NodeId, Number(n), body, handler, share).finally(leave);
@@ -229,6 +239,7 @@ export class BusCalls {
       await this.#insist(from, Kind.Answer, message, { signal: abort.signal, share }, unwritable);
     this.#answering.delete(key);
     this.#answered.add(key);
+    if (this.#answering.size === 0) this.#finished?.resolve();
   }
 
   #settle({ from, n, result, error, lost: isLost }: JsonObject): boolean {

@@ -55,6 +55,20 @@ return seen and num(seen) > now - 30000 and 0 or 1
 `,
 );
 
+/**
+ * Others send a node nothing more. It still reads what it has, and confirms and answers it. Argument: the node.
+ *
+ * Returns how many messages are in its inbox.
+ */
+export const RETIRE = freeing(
+  BASICS,
+  COMMON,
+  `
+redis.call('ZADD', P .. ':nodes', now - 30000, ARGV[1])
+return redis.call('XLEN', P .. ':in:' .. ARGV[1])
+`,
+);
+
 /** A node reads nothing more. Argument: the node. Its inbox stays for a while: what is there was not handled. */
 export const LEAVE = freeing(`
 redis.call('ZREM', P .. ':nodes', ARGV[1])

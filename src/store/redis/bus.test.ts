@@ -287,6 +287,46 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await redis.admin.keys('{everwire}:i*')).toEqual([]);
   });
 
+  test('a process that stops answers the calls that it has, and takes no more', async () => {
+    const [a, b] = [await start(), await start()];
+    const [begun, answer] = [deferred(), deferred()];
+    b.bus.answer('kind', async ({ n }) => {
+      begun.resolve();
+      await answer.promise;
+      return { n };
+    });
+    const called = a.bus.call(b.node, 'kind', { n: 1 });
+    await begun.promise;
+    const ended = b.end();
+    await expect.poll(() => a.bus.send(b.node, 'other', {}).catch((error: unknown) => error)).toBeInstanceOf(NotTaken);
+    await expect(a.bus.call(b.node, 'kind', { n: 2 })).rejects.toThrow(NotTaken);
+    answer.resolve();
+    expect(await called).toEqual({ n: 1 });
+    await ended;
+  });
+
+  test('a process that stops handles what it has taken before', async () => {
+    const [taken, released] = [deferred(), deferred()];
+    const read = (reader: Sender): Sender => ({
+      async sendCommand(args) {
+        const reply = await reader.sendCommand(args);
+        if (!args[0]!.startsWith('EVAL')) return reply;
+        taken.resolve();
+        await released.promise;
+        return reply;
+      },
+    });
+    const [a, b] = [await start(), await start({ read })];
+    const atB = received(b);
+    const sent = a.bus.send(b.node, 'kind', { n: 1 });
+    await taken.promise;
+    const ended = b.end();
+    released.resolve();
+    expect(await sent).toBe(true);
+    expect(atB).toEqual([{ n: 1 }]);
+    await ended;
+  });
+
   test('a process that was killed after it has read a message may have handled it: the sender gets an error', async () => {
     const a = await start();
     await alive(GONE);

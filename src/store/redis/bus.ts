@@ -1,4 +1,5 @@
 import { ShareLine } from '../../base/share-line.ts';
+import { idlePause } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import {
   BusListeners,
@@ -13,7 +14,7 @@ import {
 } from '../bus.ts';
 import { BusCalls, isAnswer, type MessageOptions } from '../bus-calls.ts';
 import { BusMessages, type Envelope } from './bus-messages.ts';
-import { JOIN, LEAVE, NODES } from './bus-scripts.ts';
+import { JOIN, LEAVE, NODES, RETIRE } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
 import { ALIVE } from './heartbeat.ts';
 import { Inbox } from './inbox.ts';
@@ -25,6 +26,10 @@ const MAX_OF_ONE = 64;
 const MAX_BYTES_OF_ONE = 2 * 1024 * 1024;
 /** How long a message waits for those of its share. Milliseconds. */
 const MAX_IN_LINE = 5000;
+/** How long a process that leaves waits until its calls are answered. Milliseconds. */
+const MAX_FINISH = 1000;
+/** How often it looks meanwhile whether its inbox is empty. Milliseconds. */
+const PAUSE = 5;
 
 /** What a bus needs to know of its node, and what it may use. */
 export interface RedisBusParts {
@@ -54,6 +59,8 @@ export class RedisBus implements Bus {
   #hasReportedForgery = false;
   #hasReportedOtherKey = false;
   #hasJoined = false;
+  #leaving: Promise<void> | undefined;
+  #hasLeft = false;
   /** When Redis last knew nothing of this process, by `performance.now()`. */
   #rejoined = -Infinity;
 
@@ -88,6 +95,7 @@ export class RedisBus implements Bus {
 
   /** Tells the other processes that this one reads its messages. Must be called each second. */
   async join(): Promise<void> {
+    if (this.#leaving) return;
     const wasUnknown = (await this.#parts.commands.run(JOIN, this.#parts.node)) === 1;
     if (wasUnknown && this.#hasJoined) this.#rejoined = performance.now();
     this.#hasJoined = true;
@@ -132,12 +140,29 @@ export class RedisBus implements Bus {
     return this.#calls.answer(kind, handler);
   }
 
-  /** Reads nothing more. */
+  /** Takes no more calls, and waits up to a second until the others know what became of those that it has. Then it reads nothing more. */
   async close(): Promise<void> {
+    this.#leaving ??= this.#leave();
+    return this.#leaving;
+  }
+
+  async #leave(): Promise<void> {
+    // It fails if Redis cannot be reached. Then nothing arrives.
+    await Promise.race([this.#finish().catch(() => {}), idlePause(MAX_FINISH)]);
+    this.#hasLeft = true;
     this.#inbox.close();
     this.#calls.close();
     this.#outbox.flush();
     await this.#parts.commands.run(LEAVE, this.#parts.node);
+  }
+
+  /** Resolves when the inbox is empty and its calls are answered. */
+  async #finish(): Promise<void> {
+    const { commands, node } = this.#parts;
+    const answered = this.#calls.finish();
+    while ((await commands.run(RETIRE, node)) !== 0 && !this.#hasLeft) await idlePause(PAUSE);
+    await this.#inbox.handled;
+    await answered;
   }
 
   /** Sends a message of a call when its share has room for it. Nobody waits for the confirmation: the answer comes later. */

@@ -1,3 +1,4 @@
+import { Deferred } from '../../base/deferred.ts';
 import { idlePause, nextTurn } from '../../base/wait.ts';
 import type { NodeId } from '../bus.ts';
 import type { Envelope } from './bus-messages.ts';
@@ -48,10 +49,13 @@ interface Opened {
 export class Inbox {
   readonly #parts: InboxParts;
   #refused: CommandRefused | undefined;
+  /** Resolves when all that was read is handled. */
+  #handled = new Deferred();
   #closed = false;
 
   constructor(parts: InboxParts) {
     this.#parts = parts;
+    this.#handled.resolve();
     void this.#read();
   }
 
@@ -60,7 +64,12 @@ export class Inbox {
     return this.#refused?.reason;
   }
 
-  /** Reads nothing more. */
+  /** Resolves when all that was read and removed until now is handled. */
+  get handled(): Promise<void> {
+    return this.#handled.promise;
+  }
+
+  /** Reads nothing more, and handles nothing more. */
   close(): void {
     this.#closed = true;
   }
@@ -70,6 +79,7 @@ export class Inbox {
     let reading = this.#next();
     for (let n = 1; !this.#closed; n += 1) {
       const entries = await reading;
+      this.#handled = new Deferred();
       let taking!: Promise<ReadonlySet<unknown>>;
       const take = (): void => {
         taking = this.#take(n, entries);
@@ -100,6 +110,7 @@ export class Inbox {
         handle(envelope);
         if (length > LARGE) await nextTurn();
       }
+      this.#handled.resolve();
     }
   }
 

@@ -110,7 +110,11 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
     onerror,
   );
   const claims = new RedisClaims(commands, node, heartbeat);
-  const close = async (): Promise<void> => void (await Promise.allSettled([heartbeat.close(), bus?.close()]));
+  const close = async (): Promise<void> => {
+    // Until the bus is closed, the others wait for its last answers, because this process is alive.
+    await Promise.allSettled([bus?.close()]);
+    await Promise.allSettled([heartbeat.close()]);
+  };
   return {
     node,
     bus,
