@@ -154,8 +154,9 @@ export class Commands {
 
 /** Whether a client is for a cluster or Sentinel, or a pool. Then commands are not done in the order in which they are sent. */
 function hasSeveralConnections(client: object): boolean {
-  // What only `createCluster`, `createSentinel` and `createClientPool` of `@redis/client` have.
-  if (['masters', 'acquire', 'execute'].some((name) => name in client)) return true;
+  // What only `createCluster`, `createSentinel` and `createClientPool` of `@redis/client` have. A client also has the scripts of its
+  // program, under names such as `acquire` or `execute`.
+  if (['masters', 'getMasterNode', 'totalClients'].some((name) => name in client)) return true;
   return 'isCluster' in client && client.isCluster === true;
 }
 

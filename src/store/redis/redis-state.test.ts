@@ -1,4 +1,4 @@
-import { createClientPool, createCluster, createSentinel } from '@redis/client';
+import { createClient, createClientPool, createCluster, createSentinel, defineScript } from '@redis/client';
 import { Cluster, Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { badProxy, type BadNetwork } from '../../../test/support/redis-server.ts';
@@ -9,7 +9,7 @@ import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
 import { errorResponse, resultResponse, notification } from '../../jsonrpc/message.ts';
 import { EventsPurged } from '../event-log.ts';
 import type { TaskRecord } from '../task-store.ts';
-import { StoreUnreachable, type RedisClient } from './commands.ts';
+import { Commands, StoreUnreachable, type RedisClient } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
 
@@ -362,6 +362,20 @@ test('a client with several connections is refused, because its commands lose th
   for (const client of clients)
     expect(() => redisState(client as RedisClient)).toThrow('A Redis client must have one connection');
   cluster.disconnect();
+});
+
+test('a client with scripts of its own is accepted, whatever their names are', () => {
+  const script = defineScript({
+    SCRIPT: 'return 1',
+    NUMBER_OF_KEYS: 0,
+    parseCommand: () => {},
+    transformReply: undefined as unknown as () => number,
+  });
+  const client = createClient({ scripts: { acquire: script, execute: script } });
+  const defined = new Redis({ lazyConnect: true });
+  for (const name of ['acquire', 'execute']) defined.defineCommand(name, { lua: 'return 1' });
+  for (const each of [client, defined]) expect(() => new Commands(each as RedisClient, 'p', 1000)).not.toThrow();
+  defined.disconnect();
 });
 
 test('the address of a server that cannot be reached is shown without credentials', async () => {
