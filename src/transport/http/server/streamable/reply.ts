@@ -1,3 +1,4 @@
+import { inTurns } from '../../../../base/in-turns.ts';
 import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
 import { Grace } from '../grace.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
@@ -5,6 +6,8 @@ import type { EventStream } from './event-stream.ts';
 import { SENT_AT_ONCE } from '../../../transport.ts';
 import { JSON_HEADERS, REFUSED, respondWith } from '../access/refusal-format.ts';
 import { encode, encodeBatch } from '../../../../jsonrpc/stringify.ts';
+
+const UNDONE = 'The server has ended this before it was done; it may have been done in part';
 
 /** What a reply needs from its session. */
 export interface ReplyOwner {
@@ -133,4 +136,21 @@ export class Reply {
     this.#grace.end();
     this.stream?.end();
   }
+}
+
+/**
+ * Ends the replies of a session that has ended. It may have 10,000 calls.
+ *
+ * @param kept whether another process may continue the session.
+ */
+export async function endReplies(
+  replies: readonly (readonly [RequestId, Reply])[],
+  status: number,
+  message: string,
+  kept: boolean,
+): Promise<void> {
+  // A status 404 would say that the call did not run, and that the client needs a new session.
+  const [refusal, why] = kept ? [503, UNDONE] : [status, message];
+  await inTurns(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(refusal, why));
+  await inTurns(replies, ([id, reply]) => reply.fail(id, why, kept));
 }

@@ -1,7 +1,6 @@
-import { inTurns } from '../../../../base/in-turns.ts';
 import { Recent } from '../../../../base/recent.ts';
 import { shareOf } from '../../../../base/share.ts';
-import { shortText, shortJson } from '../../../../base/short-text.ts';
+import { shortJson } from '../../../../base/short-text.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import { IdTable } from '../../../../jsonrpc/id-table.ts';
 import {
@@ -33,15 +32,15 @@ import { SessionExtra } from './session-extra.ts';
 import { OWN_NAMES, SessionStreams, type StreamNames, type StreamsOwner } from './session-streams.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { closedHere, NOT_CONTINUED, refuse, sessionNotFound, shuttingDown } from '../access/refusals.ts';
-import { Reply, type ReplyOwner } from './reply.ts';
-import { changesTo, replayOf, type Setting } from './session-settings.ts';
+import { endReplies, Reply, type ReplyOwner } from './reply.ts';
+import { Replays } from './replays.ts';
+import { changesTo, type Setting } from './session-settings.ts';
 import { storedIdOf, StoredSession, type Tell } from './stored-session.ts';
 import { newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
 /** How many of its own questions a session remembers. Answers to others are meant for another process. */
 const MAX_ASKED = 1000;
 const ENDED = 'The session has ended';
-const UNDONE = 'The server has ended this before it was done; it may have been done in part';
 
 /**
  * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
@@ -69,8 +68,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   readonly #stored: StoredSession | undefined;
   /** Whether the session comes from the store. */
   readonly #isStored: boolean;
-  /** The requests that are repeated because other processes have got them, by their ids. */
-  readonly #replayed = new Map<RequestId, Request & { readonly late: boolean }>();
+  readonly #replays = new Replays();
   readonly #options: EndpointOptions;
   readonly #replies = new IdTable<RequestId, Reply>();
   readonly #early = new EarlyCancellations();
@@ -163,10 +161,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** @param late whether the client may have missed updates since. */
   #replay(changes: readonly Setting[], extra: MessageExtra, late: boolean): void {
-    for (const request of replayOf(changes)) {
-      this.#replayed.set(request.id, { ...request, late });
-      this.receive(request, extra);
-    }
+    for (const request of this.#replays.begin(changes, late)) this.receive(request, extra);
   }
 
   get grace(): number {
@@ -216,8 +211,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
         this.#initialized(message);
         return SENT_AT_ONCE;
       }
-      const replayed = reply ? undefined : this.#replayed.get(message.id!);
-      if (replayed) return this.#wasReplayed(replayed, message);
+      if (!reply && this.#replays.has(message.id)) return this.#wasReplayed(message);
       if (!reply) return Promise.reject(new Error(`No request waits for a response with id ${shortJson(message.id)}`));
       // A failed `initialize` opens no session, so its response has no session id.
       if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
@@ -251,17 +245,16 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   /** The client has not asked again, so it gets no response. It may have missed updates of a resource. */
-  #wasReplayed({ id, method, params, late }: Request & { readonly late: boolean }, response: Response): Promise<void> {
-    this.#replayed.delete(id);
-    if ('error' in response) {
-      this.report(
-        new Error(`${shortText(method)} from another process could not be repeated: ${response.error.message}`),
-      );
-      return SENT_AT_ONCE;
+  #wasReplayed(response: Response): Promise<void> {
+    let uri: unknown;
+    try {
+      uri = this.#replays.end(response);
+    } catch (error) {
+      this.report(error as Error);
     }
     // If others use the store, the client misses nothing until nobody passes its own stream on.
-    if (method !== Method.Subscribe || !late || this.#options.shared) return SENT_AT_ONCE;
-    return this.streams.send(notification(NotificationMethod.ResourceUpdated, { uri: params?.['uri'] }));
+    if (uri === undefined || this.#options.shared) return SENT_AT_ONCE;
+    return this.streams.send(notification(NotificationMethod.ResourceUpdated, { uri }));
   }
 
   /** Undefined if no other process uses the store at the same time. */
@@ -337,14 +330,11 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     await Promise.all([ended, kept ? undefined : this.#stored?.end()]);
   }
 
-  /** Waits until the streams have written everything, then removes them from the log. A session may have 10,000 calls. */
+  /** Waits until the streams have written everything, then removes them from the log. */
   async #endReplies(status: number, message: string, kept: boolean): Promise<void> {
     const replies = this.#replies.entries();
     this.#replies.clear();
-    // A status 404 would say that the call did not run, and that the client needs a new session.
-    const [refusal, why] = kept ? [503, UNDONE] : [status, message];
-    await inTurns(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(refusal, why));
-    await inTurns(replies, ([id, reply]) => reply.fail(id, kept ? UNDONE : message, kept));
+    await endReplies(replies, status, message, kept);
     if (!this.#streams && !this.revived) return;
     await this.#streams?.close();
     if (!kept) await this.#options.log.drop(this.storedId);
