@@ -42,7 +42,10 @@ export interface RecordedWire {
 
 /** The most bytes that are kept until a part in them is complete. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** The most characters of all texts together. An export is one string of at most 2^29 characters, and has more than the texts. */
+/**
+ * The most characters of all parts, and of all bodies of HTTP. An export has one of both, and is one string of at most 2^29
+ * characters.
+ */
 const MAX_TEXT = 256 * 1024 * 1024;
 /** What each text costs in addition, such as its row in a page. Characters. */
 const TEXT_COST = 256;
@@ -57,7 +60,7 @@ export class TooLargeToExport extends Error {
 /**
  * Reads the HTTP exchanges, messages and lines of stderr of a recording.
  *
- * @param maxText the most characters of all texts together, and 256 for each of them. Default 256 Mi.
+ * @param maxText the most characters of all parts, and of all bodies of HTTP, with 256 more for each of them. Default 256 Mi.
  * @throws TooLargeToExport, and what reading the records throws.
  */
 export async function recordedWire(records: AsyncIterable<WireRecord>, maxText = MAX_TEXT): Promise<RecordedWire> {
@@ -74,22 +77,25 @@ export function selectedWire({ exchanges, parts }: RecordedWire, has: (n: number
 class WireReader {
   readonly #bytes = new StreamBytes(MAX_BYTES);
   readonly #roles = new Map<number, string>();
+  /** The role of the connections that count. A bridge has those of its clients, in which it is the server, and those of its servers. */
+  #role = 'client';
   readonly #open = new Map<string, RecordedExchange>();
   readonly #exchanges: RecordedExchange[] = [];
   readonly #parts: RecordedPart[] = [];
   readonly #maxText: number;
-  #size = 0;
+  /** The characters of all parts, and of all bodies. */
+  #sizes = { parts: 0, bodies: 0 };
 
   constructor(maxText: number) {
     this.#maxText = maxText;
   }
 
   add(record: WireRecord): void {
-    if (record.layer === 'open' && record.protocol !== 'app') this.#roles.set(record.conn, record.role);
+    if (record.layer === 'open' && record.protocol !== 'app') this.#opened(record.conn, record.role);
     if (!('dir' in record)) return;
     const { n, t, conn, dir, layer, range } = record;
     // An app is not part of the wire.
-    if (!this.#roles.has(conn)) return;
+    if (this.#roles.get(conn) !== this.#role) return;
     const stream = `${conn} ${dir}`;
     if (layer === 'bytes') {
       this.#bytes.add(stream, range[0], record.bytes);
@@ -98,16 +104,16 @@ class WireReader {
     const bytes = this.#bytes.read(stream, range);
     if (bytes === undefined) return;
     const text = new TextDecoder().decode(bytes);
-    if (layer !== 'line' && layer !== 'chunk') this.#count(text);
     const exchange = this.#open.get(`${conn} ${record.exchange}`);
     exchange?.records.push(n);
     const from = dir === 'stderr' ? 'stderr' : dir === 'c>s' ? 'client' : 'server';
     const part = { n, t, conn, from } as const;
     if (layer === 'head')
       this.#head({ ...part, kind: 'head', text, title: text.split('\r\n', 1)[0]! }, record.exchange);
-    else if (layer === 'message') this.#parts.push({ ...part, kind: 'message', text, title: titleOf(text) });
-    else if (layer === 'stderr') this.#parts.push({ ...part, kind: 'stderr', text: text.trimEnd(), title: 'stderr' });
+    else if (layer === 'message') this.#keep({ ...part, kind: 'message', text, title: titleOf(text) });
+    else if (layer === 'stderr') this.#keep({ ...part, kind: 'stderr', text: text.trimEnd(), title: 'stderr' });
     else if (layer === 'frame' && exchange && from === 'server') {
+      this.#count('bodies', text);
       exchange.responseBody += text;
       exchange.ended = t;
     } else if (layer === 'body' && exchange) this.#body(exchange, from, bytes, t);
@@ -117,18 +123,31 @@ class WireReader {
   }
 
   wire(): RecordedWire {
-    const isServer = [...this.#roles.values()].includes('server');
-    const isCounted = ({ conn }: { conn: number }): boolean => !isServer || this.#roles.get(conn) === 'server';
-    return { exchanges: this.#exchanges.filter(isCounted), parts: this.#parts.filter(isCounted) };
+    return { exchanges: this.#exchanges, parts: this.#parts };
   }
 
-  #count(text: string): void {
-    this.#size += text.length + TEXT_COST;
-    if (this.#size > this.#maxText) throw new TooLargeToExport();
+  #opened(conn: number, role: string): void {
+    this.#roles.set(conn, role);
+    if (role !== 'server' || this.#role === 'server') return;
+    this.#role = 'server';
+    this.#bytes.dropAll();
+    this.#open.clear();
+    this.#exchanges.length = this.#parts.length = 0;
+    this.#sizes = { parts: 0, bodies: 0 };
+  }
+
+  #keep(part: RecordedPart): void {
+    this.#count('parts', part.text);
+    this.#parts.push(part);
+  }
+
+  #count(kind: 'parts' | 'bodies', text: string): void {
+    this.#sizes[kind] += text.length + TEXT_COST;
+    if (this.#sizes[kind] > this.#maxText) throw new TooLargeToExport();
   }
 
   #head(part: RecordedPart, number: number | undefined): void {
-    this.#parts.push(part);
+    this.#keep(part);
     const { n, t, conn, from, text } = part;
     const key = `${conn} ${number}`;
     if (from === 'client') {
@@ -147,12 +166,12 @@ class WireReader {
   #body(exchange: RecordedExchange, from: string, bytes: Uint8Array, t: number): void {
     const head = from === 'client' ? exchange.request : exchange.response;
     const text = new TextDecoder().decode(head?.header('transfer-encoding') ? dechunked(bytes) : bytes);
+    if (from === 'server') exchange.ended = t;
+    // The frames of an event stream came one by one.
+    if (from === 'server' && exchange.responseBody !== '') return;
+    this.#count('bodies', text);
     if (from === 'client') exchange.body = text;
-    else {
-      exchange.ended = t;
-      // The frames of an event stream came one by one.
-      if (exchange.responseBody === '') exchange.responseBody = text;
-    }
+    else exchange.responseBody = text;
   }
 }
 
