@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import { connect as connectHttp2, createServer as createHttp2Server, type ClientHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import express4 from 'express4';
 import { Hono } from 'hono';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ABLE, modernHeaders, modernRequest } from '../../test/support/modern.ts';
 import { bearerAuth } from '../auth/bearer.ts';
 import { McpServer } from './mcp-server.ts';
@@ -115,6 +115,18 @@ describe('under a prefix', () => {
   });
 });
 
+async function overHttp2(server: McpServer): Promise<ClientHttp2Session> {
+  const http2 = createHttp2Server((request, response) => server.node(request as never, response as never));
+  http2.listen(0, '127.0.0.1');
+  await once(http2, 'listening');
+  const client = connectHttp2(`http://127.0.0.1:${(http2.address() as AddressInfo).port}`);
+  onTestFinished(() => {
+    client.close();
+    http2.close();
+  });
+  return client;
+}
+
 const refused = { error: { code: -32000 } };
 
 test.each([
@@ -124,14 +136,7 @@ test.each([
   ['the authority and Host differ', { ':authority': 'evil.example', host: 'localhost' }, 400, refused],
 ])('a request of HTTP/2 gets its answer if %s', async (_, headers, status, answer) => {
   const { server } = setUp();
-  const http2 = createHttp2Server((request, response) => server.node(request as never, response as never));
-  http2.listen(0, '127.0.0.1');
-  await once(http2, 'listening');
-  const client = connectHttp2(`http://127.0.0.1:${(http2.address() as AddressInfo).port}`);
-  onTestFinished(() => {
-    client.close();
-    http2.close();
-  });
+  const client = await overHttp2(server);
   const names = { ':authority': 'localhost', ':method': 'POST', ':path': '/mcp', ...post.headers, ...headers };
   const request = client.request(names).end(post.body);
   const [head] = await once(request, 'response');
@@ -139,4 +144,20 @@ test.each([
   let body = '';
   for await (const chunk of request.setEncoding('utf8')) body += chunk;
   expect(JSON.parse(body)).toMatchObject(answer);
+});
+
+test('a client of HTTP/2 that reads nothing is disconnected', async () => {
+  const { server } = setUp({ stallTimeout: 100 });
+  const left = vi.fn<() => void>();
+  server.tool('logs', {}, async (_, ctx) => {
+    ctx.signal.addEventListener('abort', left);
+    while (!ctx.signal.aborted) await ctx.log('error', 'x'.repeat(100_000));
+    return 'done';
+  });
+  const client = await overHttp2(server);
+  const meta = { 'io.modelcontextprotocol/logLevel': 'error' };
+  const call = modernRequest(1, 'tools/call', { name: 'logs', _meta: meta }, ABLE);
+  const names = { ':authority': 'localhost', ':method': 'POST', ':path': '/mcp', ...modernHeaders(call) };
+  await once(client.request(names).end(JSON.stringify(call)), 'response');
+  await vi.waitFor(() => expect(left).toHaveBeenCalledOnce(), 5000);
 });

@@ -174,9 +174,9 @@ function pathOf(url: string): string {
   return mark < 0 ? url : url.slice(0, mark);
 }
 
-/** A response of `node:http`. */
+/** A response of `node:http`, or of `node:http2`, where its state is in a stream. */
 class NodeOutgoing implements Outgoing {
-  readonly #response: ServerResponse;
+  readonly #response: ServerResponse & { readonly stream?: { readonly destroyed: boolean } };
   #watched = false;
 
   constructor(response: ServerResponse) {
@@ -184,7 +184,7 @@ class NodeOutgoing implements Outgoing {
   }
 
   get destroyed(): boolean {
-    return this.#response.destroyed;
+    return (this.#response.stream ?? this.#response).destroyed;
   }
 
   get headersSent(): boolean {
@@ -248,6 +248,8 @@ class NodeOutgoing implements Outgoing {
     response.setTimeout(timeout || usualTimeout(socket));
     if (this.#watched) return;
     this.#watched = true;
+    // `node:http` does this itself.
+    if (response.stream) response.on('timeout', () => response.destroy());
     // The connection may serve other requests, which may be quiet for longer.
     response.once('finish', () => socket?.setTimeout(usualTimeout(socket)));
   }
