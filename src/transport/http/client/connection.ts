@@ -109,8 +109,8 @@ export class Connection implements ResponseListener {
   #socket: Socket | undefined;
   #listener: ExchangeListener | undefined;
   #closed = false;
-  /** When the last response was complete, as in `Date.now()`. */
-  #idleSince = 0;
+  /** When the last request was sent, or its response was complete. As in `Date.now()`. */
+  #since = 0;
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
@@ -122,11 +122,11 @@ export class Connection implements ResponseListener {
   }
 
   /**
-   * Whether an idle connection was kept too long. When the machine wakes up, a request may be sent before the timer of the
-   * connection fires. Only the time of day counts while a machine sleeps. If it was set back, the time is unknown.
+   * Whether the server may have closed the connection for its idle time. When the machine wakes up, a request may be sent before
+   * the timer of the connection fires. Only the time of day counts while a machine sleeps. If it was set back, the time is unknown.
    */
   get isOverdue(): boolean {
-    const waited = Date.now() - this.#idleSince;
+    const waited = Date.now() - this.#since;
     return waited < 0 || waited > this.#socket!.timeout!;
   }
 
@@ -201,10 +201,11 @@ export class Connection implements ResponseListener {
     this.#listener = undefined;
     const socket = this.#socket!;
     // A server that has responded before it has read the whole request may never read the rest.
-    if (!this.#parser.keepsOpen || socket.writableLength > 0) this.close();
+    // A response that took long may have waited for a machine that slept.
+    if (!this.#parser.keepsOpen || socket.writableLength > 0 || this.isOverdue) this.close();
     else if (!this.#closed) {
       this.reused = true;
-      this.#idleSince = Date.now();
+      this.#since = Date.now();
       socket.resume();
       socket.unref();
       this.#pool.release(this);
@@ -214,6 +215,7 @@ export class Connection implements ResponseListener {
 
   #write(socket: Socket, head: string, body = ''): void {
     this.#listener!.onsent();
+    this.#since = Date.now();
     if (Buffer.byteLength(body) === body.length) {
       socket.write(head + body, 'latin1');
       return;

@@ -49,6 +49,22 @@ test.each([
   expect(connections).toBe(2);
 });
 
+test('pooledHttp sends no request over a connection whose last response waited while the machine slept', async () => {
+  let connections = 0;
+  const url = await rawServer((socket) => {
+    connections += 1;
+    socket.on('data', () => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 9000 });
+      // The server has closed the connection meanwhile.
+      socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}');
+    });
+  });
+  onTestFinished(() => void vi.useRealTimers());
+  const send = pooledHttp();
+  for (let each = 0; each < 2; each += 1) expect(await (await send(post(url))).text(LIMIT)).toBe('{}');
+  expect(connections).toBe(2);
+});
+
 test('pooledHttp keeps connections of the newest 8 origins, and requests to others continue', async () => {
   let open = 0;
   let finish!: () => void;
