@@ -495,6 +495,64 @@ describe('a connection', () => {
   });
 });
 
+describe('while a process ends orderly, a client that always has calls', () => {
+  async function busy() {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { serve } = world();
+    const [begun, go] = [deferred(), deferred()];
+    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+      if (each.params['wait'] === true) {
+        begun.resolve();
+        await go.promise;
+      }
+      return { node };
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const running = b.call(request('tools/call', { wait: true }, new TestSession()));
+    await begun.promise;
+    return { a, b, running, go };
+  }
+
+  test('keeps its connection in the first half of the time', async () => {
+    const { a, b, running, go } = await busy();
+    const drained = a.pins.drain(60_000);
+    vi.advanceTimersByTime(29_999);
+    expect(await b.call(request('tools/call', {}, new TestSession()))).toEqual({ node: 'a' });
+    go.resolve();
+    expect(await running).toEqual({ node: 'a' });
+    await drained;
+  });
+
+  test('gets the next one in the second half when what runs has ended', async () => {
+    const { a, b, running, go } = await busy();
+    const drained = a.pins.drain(60_000);
+    vi.advanceTimersByTime(30_000);
+    const next = b.call(request('tools/call', {}, new TestSession()));
+    const cancelled = request('tools/call', {}, new TestSession());
+    const outcome = b.call(cancelled).catch(String);
+    await settled();
+    cancelled.abort();
+    expect(await outcome).toContain('aborted');
+    // It may wait longer than another process tries to reach this one.
+    vi.advanceTimersByTime(29_000);
+    go.resolve();
+    expect(await running).toEqual({ node: 'a' });
+    expect(await next).toEqual({ node: 'b' });
+    await drained;
+  });
+
+  test('gets the next one when the time is over', async () => {
+    const { a, b, go } = await busy();
+    const drained = a.pins.drain(2);
+    vi.advanceTimersByTime(1);
+    expect(await b.call(request('tools/call', {}, new TestSession()))).toEqual({ node: 'b' });
+    await drained;
+    go.resolve();
+  });
+});
+
 describe('a subscription', () => {
   const LISTEN = { notifications: { toolsListChanged: true, resourceSubscriptions: ['x://1'] } };
 

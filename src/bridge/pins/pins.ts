@@ -89,6 +89,8 @@ export class Pins {
   readonly #stop: readonly (() => void)[];
   readonly #closing = new AbortController();
   #draining = false;
+  /** From then on, requests from other processes wait until this one has given their client up, by `performance.now()`. */
+  #servesUntil = Infinity;
 
   constructor(options: PinsOptions) {
     const { processes, name } = options;
@@ -146,17 +148,20 @@ export class Pins {
     if (!pin) return;
     this.#byConnection.delete(connection);
     this.#pins.delete(pin.key);
+    pin.idle.wake();
     for (const node of [...pin.distant.keys()]) pin.leave(node, new Error('The connection to the server has ended'));
     this.#release(pin.key, closed);
   }
 
   /**
-   * Claims nothing more, lets calls finish, and gives all clients up, so that other processes get them.
+   * Claims nothing more, lets calls finish, and gives all clients up, so that other processes get them. In the second half of the time,
+   * requests from other processes wait for the next one, so that a client that always has calls does not lose any.
    *
    * @param timeout milliseconds after which unfinished calls are ended.
    */
   async drain(timeout: number): Promise<void> {
     this.#draining = true;
+    this.#servesUntil = performance.now() + timeout / 2;
     const given = AbortSignal.timeout(Math.max(1, timeout));
     await Promise.all(
       [...this.#pins.values()].map(async (pin) => {
@@ -193,7 +198,8 @@ export class Pins {
   async #route(exchange: Exchange, key: string): Promise<JsonObject> {
     let cause: unknown;
     const end = performance.now() + PATIENCE;
-    for (let attempt = 0; attempt === 0 || performance.now() < end; attempt += 1) {
+    // The first one may have waited until another process gave the client up.
+    for (let attempt = 0; attempt <= 1 || performance.now() < end; attempt += 1) {
       if (attempt > 1) await pause(PAUSE, exchange.signal);
       if (isAborted(exchange)) throw RpcError.from(abortReason(exchange));
       const route = await this.#find(exchange, key);
@@ -299,6 +305,8 @@ export class Pins {
     const { claims, node } = processes;
     const withoutSession = readCaller(caller, undefined);
     const stateless = isStateless(withoutSession);
+    while (performance.now() >= this.#servesUntil && this.#pins.has(key) && !call.signal.aborted)
+      await this.#pins.get(key)!.idle.wait({ signal: call.signal });
     await this.#releasing.get(key);
     const isFree = this.#draining ? this.#pins.has(key) : !stateless;
     const claim = (): Promise<NodeId> =>
