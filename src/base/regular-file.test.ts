@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../bridge/config/config.ts';
 import { readRegularFile } from './regular-file.ts';
-import { readTextOf } from './text-file.ts';
+import { readUtf8File } from './text-file.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -39,7 +39,7 @@ test('a folder is refused', () => {
 test('a byte order mark is not part of a text', () => {
   const file = path.join(folder, 'a');
   writeFileSync(file, '\uFEFFKEY=\uFEFFgrün');
-  expect(readTextOf(file, 100)).toBe('KEY=\uFEFFgrün');
+  expect(readUtf8File(file, 100)).toBe('KEY=\uFEFFgrün');
 });
 
 test.each(['utf16le', 'latin1'] as const)('a text in %s is refused', (encoding) => {

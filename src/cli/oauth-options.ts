@@ -1,5 +1,5 @@
 import { fileProblem } from '../base/file-problem.ts';
-import { readTextOf } from '../base/text-file.ts';
+import { readUtf8File } from '../base/text-file.ts';
 import { scopesIn, type OAuthSettings } from '../bridge/config/oauth.ts';
 import { Failure } from './failure.ts';
 import type { TargetFlags } from './options.ts';
@@ -62,7 +62,7 @@ function readClientSecret(word: string, env: Readonly<Record<string, string | un
   const file = word.slice(1);
   let text: string;
   try {
-    text = readTextOf(file, MAX_SECRET_FILE).trim();
+    text = readUtf8File(file, MAX_SECRET_FILE).trim();
   } catch (error) {
     throw Failure.usage(`--client-secret cannot read ${file}: ${fileProblem(error)}`);
   }

@@ -1,5 +1,5 @@
 import { fileProblem } from '../base/file-problem.ts';
-import { readTextOf } from '../base/text-file.ts';
+import { readUtf8File } from '../base/text-file.ts';
 import { Failure } from './failure.ts';
 import { MIN_SECRET, variableIn } from './secrets.ts';
 
@@ -14,7 +14,7 @@ export const MAX_SECRET_FILE = 1024 * 1024;
 
 export const ENVIRONMENT: Environment = {
   env: process.env,
-  read: (file) => readTextOf(file, MAX_SECRET_FILE),
+  read: (file) => readUtf8File(file, MAX_SECRET_FILE),
 };
 
 /** The environment variable with the value of `--state-key`. */

@@ -47,7 +47,7 @@ export function stderrReport(
 const failures = stderrReport();
 
 /**
- * Lets a function of the application be called: what has called it goes on, also if it throws or rejects.
+ * Wraps a callback of the application, so that its errors never reach its caller.
  *
  * @param callback by default, a function that does nothing.
  * @param onfailure gets what it throws, or rejects with. Default: writes it to stderr.

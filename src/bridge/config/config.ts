@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Naming, SEPARATOR } from '../fleet/names.ts';
 import { ConfigJson, JsonError } from './json.ts';
 import { ConfigError, Place, type Found } from './place.ts';
-import { readTextOf } from '../../base/text-file.ts';
+import { readUtf8File } from '../../base/text-file.ts';
 import { isDisabled, MAX_CONFIG_FILE, readServer, type ServerConfig } from './server.ts';
 import { fillWith, variablesOf, type ConfigVariables, type Fill, type Input } from './variables.ts';
 
@@ -138,7 +138,7 @@ function withoutExtensions(entries: JsonObject): JsonObject {
 
 function textOf(file: string): string {
   try {
-    return readTextOf(file, MAX_CONFIG_FILE);
+    return readUtf8File(file, MAX_CONFIG_FILE);
   } catch (error) {
     throw new ConfigError(file, [fileProblem(error)], { cause: error });
   }

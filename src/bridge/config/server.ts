@@ -8,7 +8,7 @@ import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import { readOAuth, type OAuthSettings } from './oauth.ts';
 import type { Place } from './place.ts';
-import { readTextOf } from '../../base/text-file.ts';
+import { readUtf8File } from '../../base/text-file.ts';
 import { hasUnclosedVariable, UNCLOSED } from './variables.ts';
 
 /** The largest configuration file or env file, in bytes. Some hosts store much other data in the first. */
@@ -193,7 +193,7 @@ function readEnvFile(value: unknown, fromFolder: (file: string) => string, place
   const file = place.string(value);
   if (file === undefined) return {};
   try {
-    return parseEnv(readTextOf(fromFolder(file), MAX_CONFIG_FILE)) as Record<string, string>;
+    return parseEnv(readUtf8File(fromFolder(file), MAX_CONFIG_FILE)) as Record<string, string>;
   } catch (error) {
     place.wrong(`cannot be read: ${fileProblem(error)}`);
     return {};

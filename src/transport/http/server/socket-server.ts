@@ -137,7 +137,7 @@ export class SocketServer {
     const now = performance.now();
     const pause = now - this.#checked;
     this.#checked = now;
-    // What clients have sent meanwhile is read after this.
+    // This check is skipped, so that what clients have sent meanwhile is read before the next one.
     if (pause > MAX_PAUSE) return;
     // One client may have thousands of connections whose time is over at once, and each refusal is a system call.
     void inTurns(this.#connections, (connection) => connection.checkTime(now));
