@@ -231,7 +231,8 @@ describe.each(VERSIONS)('faults for an official client %s', (version) => {
   test('corrupt: the response is not JSON', async () => {
     const world = await connected(version, 'http');
     await rule(world, 'tool:echo', { type: 'corrupt' }, 1);
-    await expect(echo(world, 'corrupted')).rejects.toThrow(/JSON/);
+    // If the server is slow, the response is an event of a stream. These clients ignore one that is not JSON.
+    await expect(echo(world, 'corrupted', 5000)).rejects.toThrow(/JSON|timed out/);
     expect(await echo(world, END)).toBe(END);
   });
 
