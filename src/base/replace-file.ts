@@ -6,6 +6,7 @@ import { createFile } from './create-file.ts';
 import { retryInUse } from './file-in-use.ts';
 import { makeFolder } from './make-folder.ts';
 import { readRegularFile } from './regular-file.ts';
+import { readMarkedUtf8File } from './text-file.ts';
 import { decodeUtf8 } from './utf8.ts';
 
 /** A text file as it was read. */
@@ -34,9 +35,7 @@ export async function readTextFile(file: string, maxBytes: number): Promise<Text
     if (link) throw new Error('it is a link to a file that does not exist', { cause: error });
     return { file, text: undefined, maxBytes };
   }
-  const text = decodeUtf8(readRegularFile(target, maxBytes));
-  if (text === undefined) throw new Error('it is not a text in UTF-8');
-  return { file: target, text, maxBytes };
+  return { file: target, text: readMarkedUtf8File(target, maxBytes), maxBytes };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
 import { deferred, settled } from '../../../test/support/service.ts';
 import { NotAsked, type Exchange, type Session } from '../../core/exchange.ts';
@@ -97,6 +97,24 @@ class TestSession implements Session {
 
 function request(method: string, params: JsonObject, session: Session, options: TestExchangeOptions = {}) {
   return new TestExchange(method, params, { ...options, caller: { session, capabilities: { elicitation: {} } } });
+}
+
+/** Process a has the connection of a client, and serves a call that the client has sent to process b, until `go` resolves. */
+async function busy() {
+  const { serve } = world();
+  const [begun, go] = [deferred(), deferred()];
+  const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+    if (each.params['wait'] === true) {
+      begun.resolve();
+      await go.promise;
+    }
+    return { node };
+  };
+  const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+  await a.call(request('tools/call', {}, new TestSession()));
+  const running = b.call(request('tools/call', { wait: true }, new TestSession()));
+  await begun.promise;
+  return { a, b, running, go };
 }
 
 afterEach(() => settled());
@@ -473,47 +491,19 @@ describe('a connection', () => {
   });
 
   test('is given up by a process that ends orderly, when its calls have ended', async () => {
-    const { serve } = world();
-    const [begun, go] = [deferred(), deferred()];
-    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
-      if (each.params['wait'] === true) {
-        begun.resolve();
-        await go.promise;
-      }
-      return { node };
-    };
-    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
-    await a.call(request('tools/call', {}, new TestSession()));
-    const call = b.call(request('tools/call', { wait: true }, new TestSession()));
-    await begun.promise;
+    const { a, b, running, go } = await busy();
     const drained = a.pins.drain(60_000);
     await settled();
     go.resolve();
-    expect(await call).toEqual({ node: 'a' });
+    expect(await running).toEqual({ node: 'a' });
     await drained;
     expect(await b.call(request('tools/call', {}, new TestSession()))).toEqual({ node: 'b' });
   });
 });
 
 describe('while a process ends orderly, a client that always has calls', () => {
-  async function busy() {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const { serve } = world();
-    const [begun, go] = [deferred(), deferred()];
-    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
-      if (each.params['wait'] === true) {
-        begun.resolve();
-        await go.promise;
-      }
-      return { node };
-    };
-    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
-    await a.call(request('tools/call', {}, new TestSession()));
-    const running = b.call(request('tools/call', { wait: true }, new TestSession()));
-    await begun.promise;
-    return { a, b, running, go };
-  }
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+  afterEach(() => void vi.useRealTimers());
 
   test('keeps its connection in the first half of the time', async () => {
     const { a, b, running, go } = await busy();

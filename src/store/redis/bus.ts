@@ -1,5 +1,5 @@
 import { ShareLine } from '../../base/share-line.ts';
-import { idlePause } from '../../base/wait.ts';
+import { idlePause, waitFor } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import {
   BusListeners,
@@ -147,8 +147,8 @@ export class RedisBus implements Bus {
   }
 
   async #leave(): Promise<void> {
-    // It fails if Redis cannot be reached. Then nothing arrives.
-    await Promise.race([this.#finish().catch(() => {}), idlePause(MAX_FINISH)]);
+    // It also fails if Redis cannot be reached. Then nothing arrives.
+    await waitFor(this.#finish(), { timeout: MAX_FINISH }).catch(() => {});
     this.#hasLeft = true;
     this.#inbox.close();
     this.#calls.close();

@@ -1,11 +1,12 @@
 import { Commands, PREFIX, type RedisClient } from './commands.ts';
 import { checkPermissions } from './permissions.ts';
 
+const IN_CLUSTER = 'it is a node of a Redis Cluster, which is not supported';
 /** Why a server refuses scripts, by the beginning of its error. */
 const WHY: readonly (readonly [error: RegExp, why: string])[] = [
   [/^ERR Error compiling script/, 'it is older than Redis 7'],
   [/^ERR unknown command/, 'it does not run scripts. If it is a Sentinel, give the address of the Redis server itself'],
-  [/^(?:MOVED|CLUSTERDOWN) /, 'it is a node of a Redis Cluster, which is not supported'],
+  [/^(?:MOVED|CLUSTERDOWN) /, IN_CLUSTER],
 ];
 
 /**
@@ -18,7 +19,7 @@ const WHY: readonly (readonly [error: RegExp, why: string])[] = [
 export async function checkServer(client: RedisClient, timeout: number): Promise<void> {
   const commands = new Commands(client, PREFIX, timeout);
   // A node that has the keys would serve them until they move, and a new connection might lead to another node.
-  if ((await countNodes(commands)) > 1) throw new Error('it is a node of a Redis Cluster, which is not supported');
+  if ((await countNodes(commands)) > 1) throw new Error(IN_CLUSTER);
   await checkPermissions(commands).catch((cause: Error) => {
     const reply = (cause.cause as Error | undefined)?.message ?? '';
     const why = WHY.find(([error]) => error.test(reply))?.[1];

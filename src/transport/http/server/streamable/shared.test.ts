@@ -45,13 +45,19 @@ const answer = async (response: Promise<Response>): Promise<any> => {
   return got.headers.get('content-type') === 'text/event-stream' ? new Events(got).message() : got.json();
 };
 
-test('a session can be used at another process as soon as its client knows it', async () => {
+/** A client opens a session at process a. It is not in the store until `stored` resolves. */
+async function openingSlowly() {
   const { a, b, state } = nodes();
   const stored = deferred();
   const put = state.sessions.put.bind(state.sessions);
   vi.spyOn(state.sessions, 'put').mockImplementation((...args) => stored.promise.then(() => put(...args)));
   const opening = a.http.open('2025-11-25');
   await settled();
+  return { a, b, stored, opening };
+}
+
+test('a session can be used at another process as soon as its client knows it', async () => {
+  const { b, stored, opening } = await openingSlowly();
   stored.resolve();
   const session = await opening;
   expect(await answer(at(b, session).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
@@ -59,12 +65,7 @@ test('a session can be used at another process as soon as its client knows it', 
 });
 
 test('a process that stops sends the result of initialize that waits for the store', async () => {
-  const { a, b, state } = nodes();
-  const stored = deferred();
-  const put = state.sessions.put.bind(state.sessions);
-  vi.spyOn(state.sessions, 'put').mockImplementation((...args) => stored.promise.then(() => put(...args)));
-  const opening = a.http.open('2025-11-25');
-  await settled();
+  const { a, b, stored, opening } = await openingSlowly();
   const closing = a.http.handler.close();
   await settled();
   stored.resolve();
