@@ -95,6 +95,7 @@ export class Credentials {
    */
   async renew(demand: Demand, signal: AbortSignal | undefined): Promise<void> {
     const { redirect } = this.#options;
+    const before = this.#held;
     for (;;) {
       let authority = undefined as Authority | undefined;
       let renewed = false as boolean;
@@ -106,21 +107,21 @@ export class Credentials {
           renewed = await this.#refreshed(authority, demand, abort);
         }, signal);
       }
-      if (redirect && !renewed && !this.#satisfies(demand)) {
+      if (redirect && !renewed && !this.#satisfies(demand, before)) {
         renewed = await this.#logins.run(
           async (abort) => this.#loggedIn(authority ?? (await this.#discover(demand, abort)), demand, abort),
           signal,
         );
       }
       // Another caller may have requested fewer scopes than this one needs.
-      if (renewed || this.#satisfies(demand)) return;
+      if (renewed || this.#satisfies(demand, before)) return;
     }
   }
 
-  /** Whether another caller has got a token that this one can use. */
-  #satisfies({ used, scopes }: Demand): boolean {
-    const tokens = this.#held?.tokens;
-    return tokens !== undefined && tokens.accessToken !== used && covers(tokens.scopes, scopes);
+  /** Whether another caller has got a token that this one can use. It may be the same text, with further scopes. */
+  #satisfies({ scopes }: Demand, before: Held | undefined): boolean {
+    const held = this.#held;
+    return held !== undefined && held !== before && covers(held.tokens.scopes, scopes);
   }
 
   async #load(): Promise<void> {

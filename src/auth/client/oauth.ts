@@ -12,7 +12,7 @@ import {
 } from '../../transport/http/client/www-authenticate.ts';
 import { checkScopes } from '../scopes.ts';
 import type { Demand } from './acquisition.ts';
-import { Credentials } from './credentials.ts';
+import { Credentials, type Held } from './credentials.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { OAuthOptions } from './options.ts';
 import { checkRegistration } from './registration.ts';
@@ -49,8 +49,8 @@ export function oauth(options: OAuthOptions): Authorizer {
 /** The step-ups for a set of scopes. */
 interface StepUps {
   count: number;
-  /** The token that the last one replaces. */
-  used: string | undefined;
+  /** The token that the last one replaces. The next one may be the same text. */
+  held: Held | undefined;
   /** Number of requests that wait for the last one. */
   waiting: number;
 }
@@ -135,7 +135,7 @@ class OAuth implements Authorizer {
     }
     if (response.status !== 403 || !isInsufficientScope(challenges) || !scopes) return false;
     if (held && held.tokens.accessToken !== used && covers(held.tokens.scopes, scopes)) return true;
-    const stepUps = this.#countStepUp(scopes, used);
+    const stepUps = this.#countStepUp(scopes, held);
     stepUps.waiting += 1;
     try {
       await credentials.renew({ ...demand, stepUp: true }, signal);
@@ -157,11 +157,11 @@ class OAuth implements Authorizer {
   }
 
   /** 2026-07-28, basic/authorization: Step-Up Authorization Flow, 4. */
-  #countStepUp(scopes: readonly string[], used: string | undefined): StepUps {
+  #countStepUp(scopes: readonly string[], held: Held | undefined): StepUps {
     const wanted = scopes.toSorted().join(' ');
-    const stepUps = this.#stepUps.get(wanted) ?? { count: 0, used, waiting: 0 };
+    const stepUps = this.#stepUps.get(wanted) ?? { count: 0, held, waiting: 0 };
     // Requests that wait for the same login, or that were refused with the same token, count as one step-up.
-    if (stepUps.waiting > 0 || (stepUps.count > 0 && stepUps.used === used)) return stepUps;
+    if (stepUps.waiting > 0 || (stepUps.count > 0 && stepUps.held === held)) return stepUps;
     if (stepUps.count >= this.#maxStepUps) {
       const times = stepUps.count === 1 ? 'once' : `${stepUps.count} times`;
       throw new OAuthError(
@@ -171,7 +171,7 @@ class OAuth implements Authorizer {
     }
     if (this.#stepUps.size >= MAX_COUNTED) this.#stepUps.clear();
     stepUps.count += 1;
-    stepUps.used = used;
+    stepUps.held = held;
     this.#stepUps.set(wanted, stepUps);
     return stepUps;
   }
