@@ -176,6 +176,7 @@ function pathOf(url: string): string {
 
 /** A response of `node:http`, or of `node:http2`, where its state is in a stream. */
 class NodeOutgoing implements Outgoing {
+  readonly mayBeWrapped = true;
   readonly #response: ServerResponse & { readonly stream?: { readonly destroyed: boolean } };
   #watched = false;
 

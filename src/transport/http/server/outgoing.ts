@@ -10,6 +10,11 @@ export interface Outgoing {
   readonly writableEnded: boolean;
   /** The bytes that the kernel has not taken yet. */
   readonly writableLength: number;
+  /**
+   * Whether other code may be in front of the kernel, such as a middleware that compresses. It may need what was written for
+   * longer than `writableLength` says.
+   */
+  readonly mayBeWrapped: boolean;
   /** Whether a write returned false, and `ondrain` was not called since. */
   readonly writableNeedDrain: boolean;
   /** Called when the kernel has taken everything after a write that returned false. */

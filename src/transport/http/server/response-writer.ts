@@ -68,9 +68,10 @@ export class ResponseWriter {
       else this.#rest.shift();
       const last = this.#ending && this.#rest.length === 0;
       const ready = last ? response.end(piece) : response.write(piece);
-      // A reader is not slow if the kernel took all at once.
-      if (response.writableLength === 0) continue;
-      copy = Buffer.allocUnsafeSlow(PIECE);
+      const taken = response.writableLength === 0;
+      if (!taken || response.mayBeWrapped) copy = Buffer.allocUnsafeSlow(PIECE);
+      // A reader is not slow if the kernel took all at once. If the response itself needs no drain, a middleware does.
+      if (taken && (ready !== false || response.writableNeedDrain)) continue;
       if (ready === false) {
         this.#shrink();
         return false;

@@ -31,6 +31,7 @@ export class SocketResponse implements Outgoing {
   destroyed = false;
   headersSent = false;
   writableEnded = false;
+  readonly mayBeWrapped = false;
   readonly #connection: ResponseConnection;
   readonly #request: RequestHead;
   /** The head, until it is written. */
