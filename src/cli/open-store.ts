@@ -56,11 +56,12 @@ async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreO
     import('../store/redis/permissions.ts'),
     import('../store/redis/redis-state.ts'),
   ]);
-  const client = await openRedis(given, TIMEOUT);
+  const onerror = ({ message }: Error): void => onwarning(message);
+  const client = await openRedis(given, TIMEOUT, onerror);
   await checkServer(client, TIMEOUT).catch((cause: Error) => {
     throw new Error(`The store ${shownUrl(given)} cannot be used with the keys ${KEYS}: ${cause.message}`, { cause });
   });
-  const onerror = ({ message }: Error): void => onwarning(message);
+  // Its reader has the same address, so what keeps it away is reported once.
   const bus = stateKey === undefined ? undefined : { reader: await openRedis(given, TIMEOUT), stateKey, onerror };
   const state = redisState(client, { timeout: TIMEOUT, bus });
   atLast(async () => {

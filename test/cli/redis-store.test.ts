@@ -151,6 +151,9 @@ describe.skipIf(command === undefined)('with a server', () => {
     const other = await connect(bridge.url, { eras: 'legacy', onerror: () => {} });
     expect((await other.callTool('add', { a: 1, b: 2 })).structuredContent).toEqual({ result: 3 });
     await other.close().catch(() => {});
+    await bridge.line(
+      new RegExp(`: The store redis://127\\.0\\.0\\.1:${redis.port}/1 cannot be reached: .*ECONNREFUSED`),
+    );
     await redis.restart();
     await expect.poll(ready).toEqual([200, { status: 'ready' }]);
     expect(await sum()).toEqual({ result: 3 });

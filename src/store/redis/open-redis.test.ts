@@ -122,6 +122,35 @@ describeWithEmptyRedis('the connection to Redis', (redis) => {
     expect(commands.reachable).toBe(false);
   });
 
+  test('says once why it cannot be opened again, without its password', async () => {
+    const [user, password] = ['everwire', 'a-secret-password'];
+    const allow = (secret: string): Promise<unknown> =>
+      redis.admin.sendCommand(['ACL', 'SETUSER', user, 'reset', 'on', `>${secret}`, '~*', '&*', '+@all']);
+    await allow(password);
+    onTestFinished(async () => void (await redis.admin.sendCommand(['ACL', 'DELUSER', user])));
+    const said: string[] = [];
+    const { url, count } = await movingAddress(() => redis.server.port);
+    const known = url.replace('//', `//${user}:${password}@`);
+    const client = await openRedis(known, 5000, (error) => said.push(error.message));
+    onTestFinished(() => client.close());
+    const answered = (): Promise<unknown> => client.sendCommand(['PING']).catch(() => 'not answered');
+    const cutOff = (): Promise<unknown> => redis.admin.sendCommand(['CLIENT', 'KILL', 'USER', user]);
+    // A connection that is only lost is opened again, and nothing is wrong.
+    await cutOff();
+    await expect.poll(answered).toBe('PONG');
+    expect(said).toEqual([]);
+    await allow('another-password');
+    await cutOff();
+    const before = count();
+    await expect.poll(count).toBeGreaterThan(before + 3);
+    expect(said).toEqual([expect.stringContaining(`The store ${url} cannot be reached: WRONGPASS`)]);
+    await allow(password);
+    await expect.poll(answered).toBe('PONG');
+    await allow('another-password');
+    await cutOff();
+    await expect.poll(() => said.length).toBe(2);
+  });
+
   test('is opened again only a few times while there is only a replica', async () => {
     const { url, count } = await movingAddress(() => redis.server.port);
     const client = await openRedis(url, 5000);

@@ -30,12 +30,31 @@ export function shownUrl(url: string): string {
  *
  * @param url `redis://` or `rediss://`, with the user, the password and the number of the database if needed.
  * @param timeout after which a command fails and the connection counts as lost, in milliseconds.
+ * @param onerror gets why a lost connection cannot be opened again, once for each reason until it is open.
  * @throws Error if there is no connection. The message has no credentials.
  */
-export async function openRedis(url: string, timeout: number): Promise<OpenRedis> {
+export async function openRedis(
+  url: string,
+  timeout: number,
+  onerror: (error: Error) => void = () => {},
+): Promise<OpenRedis> {
   const { createClient } = await import('@redis/client').catch(ifMissing('a store in Redis needs', '@redis/client'));
   let isOpen = false;
-  const create = (onerror: (error: Error) => void) => {
+  const reported = new Set<string>();
+  const unreachable = (error: NodeJS.ErrnoException): Error => {
+    // An error of several addresses has only a code.
+    const why = error.message || error.code;
+    return new Error(`The store ${shownUrl(url)} cannot be reached: ${why}`, { cause: error });
+  };
+  const report = (error: Error): void => {
+    const failure = unreachable(error);
+    if (!isOpen || reported.has(failure.message)) return;
+    reported.add(failure.message);
+    onerror(failure);
+  };
+  const noReply = (): Error => new Error(`no reply within ${timeout} ms`);
+  const create = (onfailed: (error: Error) => void) => {
+    let isLost = true;
     let greeting: ReturnType<typeof setTimeout> | undefined;
     const created = createClient({
       url,
@@ -53,21 +72,33 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
     created.on('connect', () => {
       clearTimeout(greeting);
       // Its first commands are not ours, and have no time limit.
-      greeting = setTimeout(() => replace(created), timeout).unref();
+      greeting = setTimeout(() => {
+        if (created === client) report(noReply());
+        replace(created);
+      }, timeout).unref();
     });
-    created.on('ready', () => clearTimeout(greeting));
+    created.on('ready', () => {
+      clearTimeout(greeting);
+      isLost = false;
+      reported.clear();
+    });
     return created.on('error', (error: Error) => {
-      onerror(error);
+      // A connection that is lost may be open again at once.
+      if (isLost && created === client) onfailed(error);
+      isLost = true;
       // It could not read a reply. From now on, each command would get the reply of another one.
       if (created.isReady) replace(created);
     });
   };
   let failure: Error | undefined;
-  let client = create((error) => (failure = error));
+  let client = create((error) => {
+    failure = error;
+    report(error);
+  });
   let since = performance.now();
   const replace = (lost: typeof client): void => {
     if (lost !== client || !isOpen) return;
-    client = create(() => {});
+    client = create(report);
     since = performance.now();
     client.connect().catch(() => {});
     // What else waits for it fails after this.
@@ -80,8 +111,7 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
     await waitFor(Promise.race([work, failed]), { timeout: CONNECT_TIMEOUT });
   } catch (error) {
     client.destroy();
-    const { message, code } = (failure ?? error) as NodeJS.ErrnoException;
-    throw new Error(`The store ${shownUrl(url)} cannot be reached: ${message || code}`, { cause: error });
+    throw unreachable(failure ?? (error as Error));
   }
   isOpen = true;
   const limit = new TimeLimit(timeout);
@@ -91,7 +121,7 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
       // Nothing tells that a peer is gone, if the network only swallows what is sent.
       const timeoutError = (): Error => {
         replace(used);
-        return new Error(`no reply within ${timeout} ms`);
+        return noReply();
       };
       const work = used.sendCommand(args);
       work.catch(({ message }: Error) => {
