@@ -25,6 +25,7 @@ function world(pass = (_kind: string, call: () => Promise<JsonObject>): Promise<
     work: (exchange: Exchange, node: string, connection: ConnectionKey) => JsonObject | Promise<JsonObject>,
     name: string,
     server = 'server',
+    target = 'node server.js',
   ) => {
     const ended: unknown[] = [];
     let broken = false;
@@ -49,6 +50,7 @@ function world(pass = (_kind: string, call: () => Promise<JsonObject>): Promise<
     const pins = new Pins({
       processes,
       name: server,
+      server: target,
       serve: async (exchange, connection) => {
         if (typeof connection === 'object') connection.addEventListener('abort', () => ended.push(connection));
         return work(exchange, name, connection);
@@ -447,6 +449,18 @@ describe('a connection', () => {
     expect(await b.call(of('x', 'ada'))).toEqual({ node: 'a' });
     expect(await a.call(request('tools/call', {}, new TestSession('one')))).toEqual({ node: 'a' });
     expect(await b.call(request('tools/call', {}, new TestSession('two')))).toEqual({ node: 'b' });
+  });
+
+  test('of a client without a session leads to the server of its process, if another one has the same name', async () => {
+    const { serve } = world();
+    const work = (_: Exchange, node: string): JsonObject => ({ node });
+    const call = (each: { call: (exchange: Exchange) => Promise<JsonObject> }): Promise<JsonObject> =>
+      each.call(new TestExchange('tools/call', {}));
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    const other = serve(work, 'c', 'server', 'node server.js --of-another-team');
+    expect(await call(a)).toEqual({ node: 'a' });
+    expect(await call(b)).toEqual({ node: 'a' });
+    expect(await call(other)).toEqual({ node: 'c' });
   });
 
   test('is found by a short key, whatever its client declares', async () => {

@@ -44,6 +44,8 @@ export interface PinsOptions {
   readonly processes: SharedProcesses;
   /** The name of the server, the same at all processes. */
   readonly name: string;
+  /** Its command or URL. Processes may use the same store for another server of this name. */
+  readonly server: string;
   /** Serves a request on a connection of this process. */
   readonly serve: (exchange: Exchange, connection: ConnectionKey) => Promise<JsonObject>;
   /** Ends the connection of a client without a session. */
@@ -183,11 +185,15 @@ export class Pins {
 
   /** Undefined if only this process can have the caller's session. */
   #keyOf(caller: Caller): string | undefined {
-    const { name } = this.#options;
+    const { name, server } = this.#options;
     const { session } = caller;
-    // Clients choose what they declare, so it may be long.
-    if (!session)
-      return JSON.stringify([name, 'client', createHash('sha256').update(keyOf(caller)).digest('base64url')]);
+    // Clients choose what they declare, so it may be long. The id of a session leads to no other server, but a client that has
+    // none may call both.
+    const hash = (): string =>
+      createHash('sha256')
+        .update(JSON.stringify([server, keyOf(caller)]))
+        .digest('base64url');
+    if (!session) return JSON.stringify([name, 'client', hash()]);
     return session.sharedId === undefined ? undefined : JSON.stringify([name, 'session', session.sharedId]);
   }
 

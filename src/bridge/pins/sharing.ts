@@ -18,16 +18,17 @@ interface Sharing {
 /** Undefined if each process has a connection for each client. */
 export function pinsFor(
   { state, name = 'server', connections = 'per-session', anonymous, target, stateKey }: Sharing,
-  options: Omit<PinsOptions, 'processes' | 'name' | 'kept'>,
+  options: Omit<PinsOptions, 'processes' | 'name' | 'server' | 'kept'>,
 ): Pins | undefined {
   const reach = reachOf(state);
   const claims = state?.claims;
   if (!reach || !claims) return undefined;
   if (connections !== 'per-session' || anonymous === 'one-client') return undefined;
   const { onerror } = options;
+  const server = serverNameOf(target);
   const kept =
     stateKey === undefined || kindOf(target) !== 'url'
       ? undefined
-      : new KeptSessions({ claims, stateKey, server: serverNameOf(target), onerror });
-  return new Pins({ ...options, processes: { ...reach, claims }, name, kept });
+      : new KeptSessions({ claims, stateKey, server, onerror });
+  return new Pins({ ...options, processes: { ...reach, claims }, name, server, kept });
 }
