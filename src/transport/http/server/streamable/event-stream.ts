@@ -155,7 +155,8 @@ export class EventStream {
     const json = stringify(message);
     const { length } = json;
     if (length > SLICE && hasConstantResult(message)) return this.#writeInTurn(message, json);
-    return this.#write(message, json).then(() => this.#letSenderGoOn(length));
+    const written = this.#write(message, json).then(() => this.#letSenderGoOn(length));
+    return isRequest(message) ? written.catch((cause: unknown) => notStored(message, cause)) : written;
   }
 
   /**
@@ -488,4 +489,9 @@ export class EventStream {
     connection.write(messageEvent(newest.json, newest.id));
     return newest.id;
   }
+}
+
+/** Whoever asks may tell the client why that failed. What the store has said is only for the log. */
+function notStored({ method }: Request, cause: unknown): never {
+  throw new RpcError(ErrorCode.InternalError, quoting`${method} was not sent: it could not be stored`, { cause });
 }

@@ -133,6 +133,20 @@ test('an ended session keeps nothing', async () => {
   await expect(server.send(numbered(3))).rejects.toThrow('closed');
 });
 
+test('who asks does not learn what a log has said that fails', async () => {
+  const text = "Redis has refused a command: OOM command not allowed when used memory > 'maxmemory'.";
+  const log = logWith(() => ({ append: () => Promise.reject(new Error(text)) }));
+  const errors: string[] = [];
+  const { server } = await openRaw({ state: { events: log } });
+  server.onerror = ({ message }) => void errors.push(message);
+  const question = { jsonrpc: '2.0' as const, id: 1, method: 'elicitation/create', params: {} };
+  await expect(server.send(question)).rejects.toMatchObject({
+    code: -32603,
+    message: 'elicitation/create was not sent: it could not be stored',
+  });
+  expect(errors).toContain(text);
+});
+
 test('a log that fails affects neither the handler nor other sessions', async () => {
   let broken = true;
   const log = logWith((working) => ({
