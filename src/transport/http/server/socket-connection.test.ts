@@ -210,6 +210,32 @@ test('a connection with an answered request that never ends does not delay the e
   await vi.waitFor(() => expect(closed).toHaveBeenCalled());
 });
 
+test.each(['first', 'second'])('a %s request that comes while the server begins to stop is answered', async (which) => {
+  const { listener, socket, send, received } = await serving(ok);
+  const before = which === 'first' ? [] : ['200'];
+  if (which === 'second') send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+  await vi.waitFor(() => expect(statuses(received())).toEqual(before));
+  const closed = listener.close();
+  send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+  await once(socket, 'end');
+  expect(statuses(received())).toEqual([...before, '200']);
+  expect(received()).toContain('connection: close\r\n');
+  socket.destroy();
+  await closed;
+});
+
+test('connections that the system has accepted when the server begins to stop are served', async () => {
+  const { listener, open } = await serving(ok);
+  const opening = Array.from({ length: 30 }, open);
+  await Promise.race(opening);
+  const closed = listener.close();
+  const clients = await Promise.all(opening);
+  for (const { send } of clients) send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+  await Promise.all(clients.map(({ socket }) => once(socket, 'close')));
+  expect(clients.map(({ received }) => statuses(received()))).toEqual(clients.map(() => ['200']));
+  await closed;
+});
+
 test('a request that cannot be read is refused with the reason, and reported', async () => {
   const { send, received, socket, refusals } = await serving(ok);
   send('GET / HTTP/1.1\r\nhost : localhost\r\n\r\n');

@@ -99,10 +99,15 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     this.socket.destroy();
   }
 
-  /** Closes the connection when it serves no request. */
+  /** Serves no request after the current or next one. */
   retire(): void {
     this.#retired = true;
-    if (!this.#call || this.#sent) this.socket.destroySoon();
+    if (this.#call && this.#sent) this.socket.destroySoon();
+  }
+
+  /** Closes the connection if it serves no request. */
+  closeIdle(): void {
+    if (!this.#call) this.socket.destroySoon();
   }
 
   /** Disconnects a client that has taken too long. @param now in milliseconds. */

@@ -14,8 +14,14 @@ const HANDSHAKE_TIMEOUT = 15_000;
 const CHECK_INTERVAL = 1000;
 /** After a longer time without a check, the process or the whole machine stood still. Milliseconds. */
 const MAX_PAUSE = 5 * CHECK_INTERVAL;
+/** How long a server that stops waits for requests that are on their way. Milliseconds. */
+const LAST_REQUESTS = 100;
+/** More connections than the system accepts before Node does. */
+const BACKLOG = 1000;
 /** How many bytes are read at a time. Node reads at most this many in one call. */
 const READ_SIZE = 64 * 1024;
+/** A test may replace these, and close its server meanwhile. */
+const { setImmediate, setTimeout: later } = globalThis;
 
 /** Connections that another process has accepted. */
 export interface AcceptedConnections {
@@ -35,6 +41,8 @@ export class SocketServer {
   readonly #connections = new Set<SocketConnection>();
   /** Connections in a TLS handshake, and when they began, in milliseconds. By the address of the client. */
   readonly #shaking = new Map<string, { readonly socket: Socket; readonly since: number }>();
+  /** How many connections were accepted. */
+  #count = 0;
   #accepted: AcceptedConnections | undefined;
   #checks: ReturnType<typeof setInterval> | undefined;
   /** When the time limits were last checked. */
@@ -97,9 +105,15 @@ export class SocketServer {
     this.#server.setSecureContext(context);
   }
 
-  /** Accepts no more connections, and ends each one as soon as it is idle. Resolves when all have ended. */
+  /**
+   * Accepts no more connections, and ends each one after its current request. Before a client knows that its idle connection has ended, it
+   * may send a request, and could not know whether that ran. So this waits a moment for such requests. Resolves when all have ended.
+   */
   async close(timeout: number, ended: Promise<void>): Promise<void> {
+    // It is awaited later.
+    ended.catch(() => {});
     this.#accepted?.end();
+    await this.#acceptAll();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const timer = setTimeout(() => {
       for (const { socket } of this.#connections) socket.destroy();
@@ -107,14 +121,31 @@ export class SocketServer {
     for (const { socket } of this.#shaking.values()) socket.destroy();
     await ended;
     for (const connection of this.#connections) connection.retire();
+    await Promise.race([this.#allClosed(), new Promise((resolve) => void later(resolve, LAST_REQUESTS).unref())]);
+    for (const connection of this.#connections) connection.closeIdle();
     await closed;
     // `net.Server` waits only for connections that it has accepted itself.
-    await Promise.all(Array.from(this.#connections, ({ socket }) => new Promise((done) => socket.once('close', done))));
+    await this.#allClosed();
     clearTimeout(timer);
     clearInterval(this.#checks);
   }
 
+  async #allClosed(): Promise<void> {
+    await Promise.all(Array.from(this.#connections, ({ socket }) => new Promise((done) => socket.once('close', done))));
+  }
+
+  /** Closing would reset connections that only the system has accepted. Node accepts one of them in a turn of the event loop. */
+  async #acceptAll(): Promise<void> {
+    const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+    await nextTurn();
+    for (let before = -1, turns = 0; before !== this.#count && turns < BACKLOG; turns += 1) {
+      before = this.#count;
+      await nextTurn();
+    }
+  }
+
   #serve(socket: Socket): void {
+    this.#count += 1;
     if (this.#wiretap) tapSocket(this.#wiretap, { protocol: 'http', role: 'server', peer: addressOf(socket) }, socket);
     this.#connections.add(
       new SocketConnection(socket, this.#handler, TIMEOUTS, (connection) => this.#connections.delete(connection)),
