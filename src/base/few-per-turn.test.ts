@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import { FewPerTurn } from './few-per-turn.ts';
 import { nextTurn } from './wait.ts';
@@ -16,4 +17,14 @@ test('ten functions run at once, and the further ones in the next turns, in orde
   await nextTurn();
   turns.run(() => ran.push(26));
   expect(ran).toEqual(numbers(27));
+});
+
+test('a function that waits for its turn keeps its asynchronous context', async () => {
+  const storage = new AsyncLocalStorage<number>();
+  const turns = new FewPerTurn(1);
+  const found: unknown[] = [];
+  for (const i of [1, 2, 3]) storage.run(i, () => turns.run(() => found.push(storage.getStore())));
+  await nextTurn();
+  await nextTurn();
+  expect(found).toEqual([1, 2, 3]);
 });

@@ -13,15 +13,28 @@ export class FewPerTurn {
   }
 
   run(work: () => void): void {
-    if (this.#ran >= this.#perTurn) return void this.#waiting.push(work);
+    if (this.#ran >= this.#perTurn) return void this.#later(work);
+    this.#count();
+    work();
+  }
+
+  async #later(work: () => void): Promise<void> {
+    // The work must run in its own asynchronous context, which may say whose request it is. So it does not run in `#begin`.
+    await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    work();
+  }
+
+  #count(): void {
     if (this.#ran === 0) inNextTurn(() => this.#begin());
     this.#ran += 1;
-    work();
   }
 
   /** A turn begins. */
   #begin(): void {
     this.#ran = 0;
-    for (const work of this.#waiting.splice(0, this.#perTurn)) this.run(work);
+    for (const goOn of this.#waiting.splice(0, this.#perTurn)) {
+      this.#count();
+      goOn();
+    }
   }
 }

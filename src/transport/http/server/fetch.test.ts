@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ModernHttp } from '../../../../test/support/modern.ts';
 import { scripted } from '../../../../test/support/service.ts';
@@ -149,4 +150,12 @@ test.each([
   await vi.advanceTimersByTimeAsync(1500);
   expect(http.handler.bufferedBytes).toBe(0);
   await expect(response.text()).rejects.toThrow('interrupted');
+});
+
+test('requests that come at once keep their asynchronous contexts', async () => {
+  const storage = new AsyncLocalStorage<number>();
+  const http = new ModernHttp(async () => ({ user: storage.getStore() }));
+  const users = Array.from({ length: 25 }, (_, user) => user);
+  const answers = await Promise.all(users.map((user) => storage.run(user, () => http.json('any/method'))));
+  expect(answers.map(({ body }) => body.result.user)).toEqual(users);
 });

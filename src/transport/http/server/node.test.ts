@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer, request as httpRequest, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -5,8 +6,10 @@ import { Readable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { garbageCollector } from '../../../../test/support/garbage-collector.ts';
 import { POST_HEADERS, initialize } from '../../../../test/support/http.ts';
+import { modernHeaders, modernRequest } from '../../../../test/support/modern.ts';
 import { deferred, scripted } from '../../../../test/support/service.ts';
 import type { Service } from '../../../core/exchange.ts';
+import type { Request } from '../../../jsonrpc/message.ts';
 import { serve } from '../../../wire/serve.ts';
 import { BufferBudget } from '../../../base/buffer-budget.ts';
 import type { HttpCall } from './call.ts';
@@ -132,6 +135,38 @@ test('pipelined requests are answered in order', async () => {
   socket.on('data', (chunk) => (text += chunk));
   socket.resume();
   await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
+});
+
+test('a pipelined request keeps its asynchronous context', async () => {
+  const storage = new AsyncLocalStorage<string>();
+  const found: unknown[] = [];
+  const handler = createHttpHandler({
+    onrequest(message, _extra, reply) {
+      const { id } = message as Request;
+      found.push([id, storage.getStore()]);
+      reply!.answer({ jsonrpc: '2.0', id, result: {} });
+    },
+  });
+  const answer = nodeListener(handler);
+  const server = createServer((request, response) =>
+    storage.run(`of ${String(request.headers['x-number'])}`, () => answer(request, response)),
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    await handler.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const socket = await socketTo((server.address() as AddressInfo).port);
+  const asked = [1, 2, 3].map((id) => modernRequest(id, 'server/discover'));
+  const posts = asked.map((message) => {
+    const headers = { ...modernHeaders(message), 'x-number': String(message.id) };
+    return rawPost(headers, JSON.stringify(message));
+  });
+  socket.write(posts.join(''));
+  socket.resume();
+  await expect.poll(() => found).toEqual([1, 2, 3].map((id) => [id, `of ${id}`]));
 });
 
 test('a message without a session has its client’s address', async () => {

@@ -41,7 +41,9 @@ export function answerNode(handler: HttpHandler): (request: NodeRequest, respons
     if (response.socket !== null) return handle();
     // Only safe methods may run in parallel here (RFC 9112, section 9.3.2). One answer at a time also bounds what a client
     // can request and not read. The event loop runs in between, so that many large answers do not delay others.
-    response.once('socket', () => setImmediate(handle));
+    // It must run in its own asynchronous context, which may say whose request it is.
+    const turn = new Promise((resolve) => void response.once('socket', resolve));
+    void turn.then(() => setImmediate(handle));
   };
 }
 
