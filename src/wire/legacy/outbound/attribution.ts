@@ -25,8 +25,8 @@ export interface Attribution {
   /** A call goes to the server. Questions that came before it can now be asked through it. */
   began?(exchange: Exchange): void;
   /**
-   * A call was cancelled or has timed out. Returns a function to call when the server has answered it, and asks no more
-   * questions for it. The function must not keep the call's parameters in memory.
+   * A call was cancelled, has timed out, or failed with an error without an id. Returns a function to call when the
+   * server has answered it, and asks no more questions for it. The function must not keep the call's parameters in memory.
    */
   cancelled?(exchange: Exchange): (() => void) | undefined;
   /** The call that a log message belongs to. Undefined if it could belong to several clients. */

@@ -873,3 +873,24 @@ test('a call that has timed out counts as cancelled until the server answers it'
   await server.send({ id, result: {} });
   expect(heard).toEqual(['tools/call is cancelled', 'tools/call is answered']);
 });
+
+test('a call that ends with an error without an id counts as cancelled until the server answers it', async () => {
+  const heard: string[] = [];
+  const attribution: Attribution = {
+    question: () => Promise.reject(new Error('unknown')),
+    message: () => undefined,
+    cancelled: ({ method }) => {
+      heard.push(`${method} is cancelled`);
+      return () => heard.push(`${method} is answered`);
+    },
+  };
+  const { server, start } = await ready({ attribution });
+  const { result } = await start('tools/call');
+  const { id } = server.next();
+  const error = { code: -32700, message: 'Parse error' };
+  await server.send({ error });
+  await expect(result).rejects.toMatchObject(error);
+  expect(heard).toEqual(['tools/call is cancelled']);
+  await server.send({ id, result: {} });
+  expect(heard).toEqual(['tools/call is cancelled', 'tools/call is answered']);
+});

@@ -265,11 +265,16 @@ class LegacyOutbound implements Upstream {
 
   #sendCancellation(id: RequestId, reason: string): void {
     this.#cancelled.requests.add(id);
+    this.#abandon(id);
+    // A server ends all calls of a connection that closes. There may be thousands.
+    if (!this.#closing) this.#notify(NotificationMethod.Cancelled, { requestId: id, reason });
+  }
+
+  /** Nobody waits for this call any more, but the server may still run it, and ask. */
+  #abandon(id: RequestId): void {
     const call = this.#calls.get(id);
     const over = call && this.#attribution.cancelled?.(call.exchange);
     if (over) this.#cancelled.calls.add(id, over);
-    // A server ends all calls of a connection that closes. There may be thousands.
-    if (!this.#closing) this.#notify(NotificationMethod.Cancelled, { requestId: id, reason });
   }
 
   #notify(method: string, params: JsonObject | undefined): void {
@@ -280,10 +285,10 @@ class LegacyOutbound implements Upstream {
     if (!('method' in message)) {
       // An error without an id means that the server did not understand a message. If one request is in flight, the
       // error answers it.
-      const response =
-        'error' in message && message.id === undefined
-          ? errorResponse(this.#pending.only, message.error)
-          : withoutType(message);
+      const { only } = this.#pending;
+      const unnamed = 'error' in message && message.id === undefined;
+      const response = unnamed ? errorResponse(only, message.error) : withoutType(message);
+      if (unnamed && only !== undefined) this.#abandon(only);
       const settled = this.#pending.settle(response, extra?.cause);
       if (!settled) this.#cancelled.calls.take(response.id)?.();
       if (!settled && !this.#cancelled.requests.has(response.id)) this.#onerror(unexpectedResponse(response));
