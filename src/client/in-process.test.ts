@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import { McpServer } from '../server/mcp-server.ts';
 import { connect } from './connect.ts';
@@ -21,5 +22,23 @@ test('a client of a server in this process ends when the server is closed', asyn
   await server.close();
   await expect(client.callTool('hello')).rejects.toThrow('The server has been closed');
   await expect(connect(server)).rejects.toThrow('The server has been closed');
+  await client.close();
+});
+
+test('calls that begin together keep their asynchronous contexts, in handlers and in progress', async () => {
+  const storage = new AsyncLocalStorage<number>();
+  const server = new McpServer({ name: 'here', version: '1.0.0' });
+  server.tool('user', {}, async (_, context) => {
+    await context.progress(1);
+    return String(storage.getStore());
+  });
+  const client = await connect(server);
+  const heard: unknown[] = [];
+  const users = [1, 2, 3, 4];
+  const call = (user: number) =>
+    storage.run(user, () => client.callTool('user', {}, { onprogress: () => heard.push(storage.getStore()) }));
+  const results = await Promise.all(users.map((user) => call(user)));
+  expect(results.map(({ content }) => content)).toEqual(users.map((user) => [{ type: 'text', text: String(user) }]));
+  expect(heard).toEqual(users);
   await client.close();
 });

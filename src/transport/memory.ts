@@ -25,9 +25,9 @@ export function memoryTransportPair(): [Transport, Transport] {
 
 class MemoryTransport extends BaseTransport implements Transport {
   #peer!: MemoryTransport;
-  #queue: Message[] = [];
+  /** What came before this end was started. */
+  #early: Message[] = [];
   #started = false;
-  #scheduled = false;
   /** `shut`: nothing can be sent any more. `closed`: `onclose` has been called too. */
   #phase: 'open' | 'shut' | 'closed' = 'open';
 
@@ -39,7 +39,7 @@ class MemoryTransport extends BaseTransport implements Transport {
     if (this.#phase !== 'open') return Promise.reject(new Error('The connection is closed'));
     if (this.#started) return Promise.reject(new Error('The transport has already been started'));
     this.#started = true;
-    if (this.#queue.length > 0) this.#schedule();
+    for (const message of this.#early.splice(0)) this.#receive(message);
     return Promise.resolve();
   }
 
@@ -47,47 +47,34 @@ class MemoryTransport extends BaseTransport implements Transport {
     if (this.#phase !== 'open') return Promise.reject(new Error('The connection is closed'));
     try {
       // There is no parser between the two ends, so invalid messages must be rejected here.
-      this.#peer.#queue.push(checkMessage(message));
+      this.#peer.#receive(checkMessage(message));
     } catch (error) {
       return Promise.reject(error);
     }
-    if (this.#peer.#started) this.#peer.#schedule();
     return Promise.resolve();
   }
 
   async close(): Promise<void> {
     const peer = this.#peer;
     if (peer.#phase === 'open') peer.#phase = 'shut';
-    this.#queue = [];
     this.#finish();
     // The peer first receives the messages that are already sent.
     await Promise.resolve();
-    peer.#deliver();
     peer.#finish();
   }
 
-  #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    queueMicrotask(() => this.#deliver());
-  }
-
-  #deliver(): void {
-    this.#scheduled = false;
-    if (!this.#started) return;
-    // Messages that are sent meanwhile are delivered later, so two ends that answer each other do not block other code.
-    const messages = this.#queue;
-    this.#queue = [];
-    for (const message of messages) {
-      if (this.#phase === 'closed') return;
-      this.callOnmessage(message);
-    }
+  #receive(message: Message): void {
+    if (!this.#started) return void this.#early.push(message);
+    // Each on its own, so that it arrives in the asynchronous context of its sender.
+    queueMicrotask(() => {
+      if (this.#phase !== 'closed') this.callOnmessage(message);
+    });
   }
 
   #finish(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
-    this.#queue = [];
+    this.#early = [];
     this.guard(() => this.onclose?.());
   }
 }
