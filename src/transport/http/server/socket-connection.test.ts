@@ -236,6 +236,35 @@ test('connections that the system has accepted when the server begins to stop ar
   await closed;
 });
 
+test('a server stops although clients open connections all the time', async () => {
+  const { listener } = await serving(ok);
+  let isOpen = true;
+  const reconnect = (): void => {
+    const socket = connect(listener.port, '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.on('error', () => (isOpen = false)).on('connect', () => isOpen && reconnect());
+  };
+  for (let count = 0; count < 20; count += 1) reconnect();
+  // As a server that has much to do in each turn.
+  const work = setInterval(() => {
+    const end = performance.now() + 10;
+    while (performance.now() < end);
+  }, 0);
+  onTestFinished(() => clearInterval(work));
+  const started = performance.now();
+  await listener.close(0);
+  isOpen = false;
+  expect(performance.now() - started).toBeLessThan(2000);
+});
+
+test('a server stops under a clock that a test has replaced before it was loaded', async () => {
+  vi.resetModules();
+  vi.useFakeTimers();
+  const loaded = await import('./listen.ts');
+  const listener = await loaded.listen({ port: 0, onsession: () => {} });
+  await listener.close();
+});
+
 test('a request that cannot be read is refused with the reason, and reported', async () => {
   const { send, received, socket, refusals } = await serving(ok);
   send('GET / HTTP/1.1\r\nhost : localhost\r\n\r\n');

@@ -14,14 +14,10 @@ const HANDSHAKE_TIMEOUT = 15_000;
 const CHECK_INTERVAL = 1000;
 /** After a longer time without a check, the process or the whole machine stood still. Milliseconds. */
 const MAX_PAUSE = 5 * CHECK_INTERVAL;
-/** How long a server that stops waits for requests that are on their way. Milliseconds. */
+/** How long a server that stops accepts connections, and then waits for requests that are on their way. Milliseconds. */
 const LAST_REQUESTS = 100;
-/** More connections than the system accepts before Node does. */
-const BACKLOG = 1000;
 /** How many bytes are read at a time. Node reads at most this many in one call. */
 const READ_SIZE = 64 * 1024;
-/** A test may replace these, and close its server meanwhile. */
-const { setImmediate, setTimeout: later } = globalThis;
 
 /** Connections that another process has accepted. */
 export interface AcceptedConnections {
@@ -121,7 +117,7 @@ export class SocketServer {
     for (const { socket } of this.#shaking.values()) socket.destroy();
     await ended;
     for (const connection of this.#connections) connection.retire();
-    await Promise.race([this.#allClosed(), new Promise((resolve) => void later(resolve, LAST_REQUESTS).unref())]);
+    await Promise.race([this.#allClosed(), after(LAST_REQUESTS)]);
     for (const connection of this.#connections) connection.closeIdle();
     await closed;
     // `net.Server` waits only for connections that it has accepted itself.
@@ -136,9 +132,12 @@ export class SocketServer {
 
   /** Closing would reset connections that only the system has accepted. Node accepts one of them in a turn of the event loop. */
   async #acceptAll(): Promise<void> {
-    const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+    // Clients may open connections all the time.
+    let isOver = false;
+    const over = after(LAST_REQUESTS).then(() => (isOver = true));
+    const nextTurn = (): Promise<unknown> => Promise.race([over, new Promise((resolve) => void setImmediate(resolve))]);
     await nextTurn();
-    for (let before = -1, turns = 0; before !== this.#count && turns < BACKLOG; turns += 1) {
+    for (let before = -1; before !== this.#count && !isOver;) {
       before = this.#count;
       await nextTurn();
     }
@@ -177,6 +176,11 @@ export class SocketServer {
       if (now - since > HANDSHAKE_TIMEOUT) socket.destroy();
     });
   }
+}
+
+/** Tests that replace `setTimeout` still close their servers, so this does not use it. @param time in milliseconds. */
+function after(time: number): Promise<void> {
+  return new Promise((resolve) => AbortSignal.timeout(time).addEventListener('abort', () => resolve()));
 }
 
 function addressOf({ remoteAddress, remotePort }: Socket): string {
