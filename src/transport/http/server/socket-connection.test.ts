@@ -226,7 +226,7 @@ test.each(['first', 'second'])('a %s request that comes while the server begins 
 
 test('connections that the system has accepted when the server begins to stop are served', async () => {
   const { listener, open } = await serving(ok);
-  const opening = Array.from({ length: 30 }, open);
+  const opening = Array.from({ length: 8 }, open);
   await Promise.race(opening);
   const closed = listener.close();
   const clients = await Promise.all(opening);
