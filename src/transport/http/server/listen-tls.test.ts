@@ -71,6 +71,23 @@ describe.skipIf(!canCertify)('a listener with a certificate', () => {
     await gone;
   });
 
+  test('serves a connection whose handshake has not ended when it begins to stop', async () => {
+    const listener = await listening();
+    const plain = connectPlain(listener.port, '127.0.0.1');
+    await once(plain, 'connect');
+    // A later request shows that the server has accepted it.
+    await get(listener.url, first);
+    const closed = listener.close();
+    const socket = connect({ socket: plain, ca: first.cert });
+    onTestFinished(() => void socket.destroy());
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    let received = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (received += text));
+    await once(socket, 'close');
+    expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n(?:.*\r\n)*connection: close\r\n/);
+    await closed;
+  });
+
   test('closes a connection whose handshake takes more than 15 seconds, even if bytes still come', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());

@@ -39,6 +39,8 @@ export class SocketServer {
   readonly #shaking = new Map<string, { readonly socket: Socket; readonly since: number }>();
   /** How many connections were accepted. */
   #count = 0;
+  /** Whether a connection serves at most one more request. */
+  #retired = false;
   #accepted: AcceptedConnections | undefined;
   #checks: ReturnType<typeof setInterval> | undefined;
   /** When the time limits were last checked. */
@@ -63,7 +65,10 @@ export class SocketServer {
     if (!context) {
       const server = createServer(options);
       const http = new SocketServer(server, handler, wiretap);
-      server.on('connection', (socket: Socket) => http.#serve(socket));
+      server.on('connection', (socket: Socket) => {
+        http.#count += 1;
+        http.#serve(socket);
+      });
       return http;
     }
     const tls = await import('node:tls');
@@ -112,12 +117,13 @@ export class SocketServer {
     await this.#acceptAll();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const timer = setTimeout(() => {
-      for (const { socket } of this.#connections) socket.destroy();
+      for (const socket of this.#sockets) socket.destroy();
     }, timeout);
-    for (const { socket } of this.#shaking.values()) socket.destroy();
     await ended;
+    this.#retired = true;
     for (const connection of this.#connections) connection.retire();
     await Promise.race([this.#allClosed(), after(LAST_REQUESTS)]);
+    for (const { socket } of this.#shaking.values()) socket.destroy();
     for (const connection of this.#connections) connection.closeIdle();
     await closed;
     // `net.Server` waits only for connections that it has accepted itself.
@@ -126,8 +132,12 @@ export class SocketServer {
     clearInterval(this.#checks);
   }
 
+  get #sockets(): readonly Socket[] {
+    return [...this.#connections, ...this.#shaking.values()].map(({ socket }) => socket);
+  }
+
   async #allClosed(): Promise<void> {
-    await Promise.all(Array.from(this.#connections, ({ socket }) => new Promise((done) => socket.once('close', done))));
+    await Promise.all(this.#sockets.map((socket) => new Promise((done) => socket.once('close', done))));
   }
 
   /** Closing would reset connections that only the system has accepted. Node accepts one of them in a turn of the event loop. */
@@ -144,14 +154,15 @@ export class SocketServer {
   }
 
   #serve(socket: Socket): void {
-    this.#count += 1;
     if (this.#wiretap) tapSocket(this.#wiretap, { protocol: 'http', role: 'server', peer: addressOf(socket) }, socket);
-    this.#connections.add(
-      new SocketConnection(socket, this.#handler, TIMEOUTS, (connection) => this.#connections.delete(connection)),
-    );
+    const onclose = (connection: SocketConnection): void => void this.#connections.delete(connection);
+    const connection = new SocketConnection(socket, this.#handler, TIMEOUTS, onclose);
+    this.#connections.add(connection);
+    if (this.#retired) connection.retire();
   }
 
   #shake(socket: Socket): void {
+    this.#count += 1;
     const from = addressOf(socket);
     this.#shaking.set(from, { socket, since: performance.now() });
     socket.once('close', () => this.#shaking.delete(from));
