@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { McpServer } from '../server/mcp-server.ts';
 import { connect } from './connect.ts';
 
@@ -42,3 +42,16 @@ test('calls that begin together keep their asynchronous contexts, in handlers an
   expect(heard).toEqual(users);
   await client.close();
 });
+
+test('a client of a server in this process works while fake timers replace queueMicrotask', async () => {
+  vi.useFakeTimers({ toFake: ['queueMicrotask'] });
+  try {
+    const server = new McpServer({ name: 'here', version: '1.0.0' });
+    server.tool('hello', {}, () => 'Hello!');
+    const client = await connect(server);
+    expect(await client.callTool('hello')).toMatchObject({ content: [{ text: 'Hello!' }] });
+    await client.close();
+  } finally {
+    vi.useRealTimers();
+  }
+}, 1000);

@@ -65,8 +65,9 @@ class MemoryTransport extends BaseTransport implements Transport {
 
   #receive(message: Message): void {
     if (!this.#started) return void this.#early.push(message);
-    // Each on its own, so that it arrives in the asynchronous context of its sender.
-    queueMicrotask(() => {
+    // Each on its own, so that it arrives in the asynchronous context of its sender. Fake timers of tests replace
+    // `queueMicrotask`, but not promises.
+    void Promise.resolve().then(() => {
       if (this.#phase !== 'closed') this.callOnmessage(message);
     });
   }
