@@ -169,6 +169,48 @@ test('a pipelined request keeps its asynchronous context', async () => {
   await expect.poll(() => found).toEqual([1, 2, 3].map((id) => [id, `of ${id}`]));
 });
 
+test('a middleware sees its own asynchronous context when a response is written', async () => {
+  const storage = new AsyncLocalStorage<string>();
+  const wrong: unknown[] = [];
+  const all = deferred();
+  let count = 0;
+  const handler = createHttpHandler({
+    onrequest(message, _extra, reply) {
+      count += 1;
+      if (count === 20) all.resolve();
+      const { id } = message as Request;
+      void all.promise.then(() => reply!.answer({ jsonrpc: '2.0', id, result: {} }));
+    },
+  });
+  const answer = nodeListener(handler);
+  const server = createServer((request, response) => {
+    const user = String(request.headers['x-number']);
+    storage.run(user, () => {
+      const check = (): void => void (storage.getStore() !== user && wrong.push([user, storage.getStore()]));
+      const { end } = response;
+      response.end = ((...given: unknown[]) => (check(), end.apply(response, given as never))) as never;
+      response.on('finish', check);
+      answer(request, response);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(async () => {
+    await handler.close();
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const message = modernRequest(1, 'server/discover');
+  const asked = Array.from({ length: 20 }, async (_, user) => {
+    const headers = { ...modernHeaders(message), 'x-number': String(user) };
+    const init = { method: 'POST', headers, body: JSON.stringify(message) };
+    return (await fetch(`http://127.0.0.1:${port}/mcp`, init)).text();
+  });
+  await Promise.all(asked);
+  expect(wrong).toEqual([]);
+});
+
 test('a message without a session has its client’s address', async () => {
   const addresses: unknown[] = [];
   const { url } = await onNode(scripted().service, {

@@ -39,9 +39,20 @@ export function respond(
 ): void {
   checkHeaders(headers);
   if (answers.length === 0) setImmediate(writeAnswers);
-  answers.push(() => write(outgoing, server, status, headers, body));
+  const answer = (): void => write(outgoing, server, status, headers, body);
+  answers.push(outgoing.mayBeWrapped ? inThisContext(answer) : answer);
   joined += lengthOf(body);
   if (joined >= JOINED) writeAnswers();
+}
+
+/**
+ * A function that runs another one soon, in the asynchronous context of now. A middleware may look there whose request it is
+ * when the response is written.
+ */
+function inThisContext(run: () => void): () => void {
+  let goOn!: () => void;
+  void new Promise<void>((resolve) => (goOn = resolve)).then(run);
+  return goOn;
 }
 
 function writeAnswers(): void {
