@@ -1,3 +1,4 @@
+import { inThisContext } from './in-this-context.ts';
 import { inNextTurn } from './next-turn.ts';
 
 /** Runs a few functions in each turn of the event loop, in order. Further ones wait for the next turns. */
@@ -13,14 +14,8 @@ export class FewPerTurn {
   }
 
   run(work: () => void): void {
-    if (this.#ran >= this.#perTurn) return void this.#later(work);
+    if (this.#ran >= this.#perTurn) return void this.#waiting.push(inThisContext(work));
     this.#count();
-    work();
-  }
-
-  async #later(work: () => void): Promise<void> {
-    // The work must run in its own asynchronous context, which may say whose request it is. So it does not run in `#begin`.
-    await new Promise<void>((resolve) => void this.#waiting.push(resolve));
     work();
   }
 

@@ -187,13 +187,12 @@ export class Pins {
   #keyOf(caller: Caller): string | undefined {
     const { name, server } = this.#options;
     const { session } = caller;
-    // Clients choose what they declare, so it may be long. The id of a session leads to no other server, but a client that has
-    // none may call both.
-    const hash = (): string =>
-      createHash('sha256')
-        .update(JSON.stringify([server, keyOf(caller)]))
-        .digest('base64url');
-    if (!session) return JSON.stringify([name, 'client', hash()]);
+    if (!session) {
+      // Clients choose what they declare, so it may be long. The id of a session leads to no other server, but a client that has
+      // none may call both.
+      const client = JSON.stringify([server, keyOf(caller)]);
+      return JSON.stringify([name, 'client', createHash('sha256').update(client).digest('base64url')]);
+    }
     return session.sharedId === undefined ? undefined : JSON.stringify([name, 'session', session.sharedId]);
   }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { inThisContext } from '../../../base/in-this-context.ts';
 import { isObject } from '../../../jsonrpc/message.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { BodyReader } from './body-reader.ts';
@@ -41,9 +42,8 @@ export function answerNode(handler: HttpHandler): (request: NodeRequest, respons
     if (response.socket !== null) return handle();
     // Only safe methods may run in parallel here (RFC 9112, section 9.3.2). One answer at a time also bounds what a client
     // can request and not read. The event loop runs in between, so that many large answers do not delay others.
-    // It must run in its own asynchronous context, which may say whose request it is.
-    const turn = new Promise((resolve) => void response.once('socket', resolve));
-    void turn.then(() => setImmediate(handle));
+    const handleLater = inThisContext(() => setImmediate(handle));
+    response.once('socket', handleLater);
   };
 }
 

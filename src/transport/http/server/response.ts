@@ -1,4 +1,5 @@
 import type { Holder } from '../../../base/buffer-budget.ts';
+import { inThisContext } from '../../../base/in-this-context.ts';
 import { UNREAD } from './access/refusals.ts';
 import type { HttpBody, HttpHeaders, HttpStream } from './call.ts';
 import type { CountedCall, Shared } from './counted-call.ts';
@@ -40,19 +41,10 @@ export function respond(
   checkHeaders(headers);
   if (answers.length === 0) setImmediate(writeAnswers);
   const answer = (): void => write(outgoing, server, status, headers, body);
+  // A middleware may look whose request it is when the response is written.
   answers.push(outgoing.mayBeWrapped ? inThisContext(answer) : answer);
   joined += lengthOf(body);
   if (joined >= JOINED) writeAnswers();
-}
-
-/**
- * A function that runs another one soon, in the asynchronous context of now. A middleware may look there whose request it is
- * when the response is written.
- */
-function inThisContext(run: () => void): () => void {
-  let goOn!: () => void;
-  void new Promise<void>((resolve) => (goOn = resolve)).then(run);
-  return goOn;
 }
 
 function writeAnswers(): void {
