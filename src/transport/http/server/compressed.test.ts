@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { createGzip, type Gzip } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { modernHeaders, modernRequest } from '../../../../test/support/modern.ts';
+import { listenOnNode } from '../../../../test/support/node-server.ts';
 import type { Service } from '../../../core/exchange.ts';
 import type { Request } from '../../../jsonrpc/message.ts';
 import { createInbound } from '../../../wire/serve.ts';
@@ -46,14 +47,7 @@ async function compressing(textOf: (name: string) => string): Promise<{ port: nu
     gzips.push(compress(response));
     answer(request, response);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    await handler.close();
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, gzips };
+  return { port: await listenOnNode(server, handler), gzips };
 }
 
 const call = (name: string): Request => modernRequest(1, 'tools/call', { name, arguments: {} });

@@ -1,12 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer, request as httpRequest, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { garbageCollector } from '../../../../test/support/garbage-collector.ts';
 import { POST_HEADERS, initialize } from '../../../../test/support/http.ts';
 import { modernHeaders, modernRequest } from '../../../../test/support/modern.ts';
+import { listenOnNode } from '../../../../test/support/node-server.ts';
 import { deferred, scripted } from '../../../../test/support/service.ts';
 import type { Service } from '../../../core/exchange.ts';
 import type { Request } from '../../../jsonrpc/message.ts';
@@ -29,15 +30,7 @@ interface OnNode {
 async function onNode(service: Service, options: Partial<HttpHandlerOptions> = {}): Promise<OnNode> {
   const handler = createHttpHandler({ onsession: (transport) => serve(service, transport), ...options });
   const server = createServer(nodeListener(handler));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    await handler.close();
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnNode(server, handler);
   const url = `http://127.0.0.1:${port}/mcp`;
   const open = async (): Promise<Record<string, string>> => {
     const response = await fetch(url, {
@@ -151,14 +144,7 @@ test('a pipelined request keeps its asynchronous context', async () => {
   const server = createServer((request, response) =>
     storage.run(`of ${String(request.headers['x-number'])}`, () => answer(request, response)),
   );
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    await handler.close();
-    server.closeAllConnections();
-    server.close();
-  });
-  const socket = await socketTo((server.address() as AddressInfo).port);
+  const socket = await socketTo(await listenOnNode(server, handler));
   const asked = [1, 2, 3].map((id) => modernRequest(id, 'server/discover'));
   const posts = asked.map((message) => {
     const headers = { ...modernHeaders(message), 'x-number': String(message.id) };
@@ -193,14 +179,7 @@ test('a middleware sees its own asynchronous context when a response is written'
       answer(request, response);
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(async () => {
-    await handler.close();
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOnNode(server, handler);
   const message = modernRequest(1, 'server/discover');
   const asked = Array.from({ length: 20 }, async (_, user) => {
     const headers = { ...modernHeaders(message), 'x-number': String(user) };

@@ -855,7 +855,8 @@ test('on a shared connection, a question on the stream of a call that has ended 
   expect(other.exchange.asked).toEqual([]);
 });
 
-test('a call that has timed out counts as cancelled until the server answers it', async () => {
+/** An attribution that notes which calls are cancelled, and which of these the server answers. */
+function cancellations(): { heard: string[]; attribution: Attribution } {
   const heard: string[] = [];
   const attribution: Attribution = {
     question: () => Promise.reject(new Error('unknown')),
@@ -865,6 +866,11 @@ test('a call that has timed out counts as cancelled until the server answers it'
       return () => heard.push(`${method} is answered`);
     },
   };
+  return { heard, attribution };
+}
+
+test('a call that has timed out counts as cancelled until the server answers it', async () => {
+  const { heard, attribution } = cancellations();
   const { server, start } = await ready({ attribution, timeout: 1000 });
   await start('tools/call');
   const { id } = server.next();
@@ -875,15 +881,7 @@ test('a call that has timed out counts as cancelled until the server answers it'
 });
 
 test('a call that ends with an error without an id counts as cancelled until the server answers it', async () => {
-  const heard: string[] = [];
-  const attribution: Attribution = {
-    question: () => Promise.reject(new Error('unknown')),
-    message: () => undefined,
-    cancelled: ({ method }) => {
-      heard.push(`${method} is cancelled`);
-      return () => heard.push(`${method} is answered`);
-    },
-  };
+  const { heard, attribution } = cancellations();
   const { server, start } = await ready({ attribution });
   const { result } = await start('tools/call');
   const { id } = server.next();
