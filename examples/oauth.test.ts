@@ -10,6 +10,7 @@ import { connect } from 'everwire/client';
 import { McpServer } from 'everwire/server';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { browse, startAuthorizationServer } from '../test/support/oidc-provider.ts';
+import { connectAsUser as official } from './moving/client/oauth-official-sdk-1.ts';
 import { createProvider } from './oidc-provider.ts';
 import { filesShownIn } from '../test/support/shown.ts';
 
@@ -131,6 +132,11 @@ test('the example of an authorization server issues tokens for one server, and r
   expect(await logOut({ server: resource, store })).toEqual([
     { issuer, error: undefined, accessTokenLasts: true, expiresAt: expect.any(Number) },
   ]);
+
+  // The SDK registers its client with the scopes that the server names.
+  const theirs = await official(resource, (url) => void browse(url));
+  onTestFinished(() => theirs.close());
+  expect((await theirs.callTool({ name: 'who' })).content).toEqual([{ type: 'text', text: 'alice' }]);
 
   // The user refuses.
   const refusing = loopbackRedirect({
