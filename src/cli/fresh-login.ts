@@ -37,9 +37,13 @@ export async function freshLogin(
   const key = serverKey(server.url);
   const stored = tokenStore();
   const fresh = new MemoryTokenStore();
+  const { clientId, clientSecret } = server.oauth ?? {};
+  // 2026-07-28, client-registration: Authorization Server Binding.
+  let boundTo: string | undefined;
   for (const issuer of await stored.issuers(key)) {
-    const { client } = (await stored.get({ server: key, issuer })) ?? {};
+    const { client, tokens } = (await stored.get({ server: key, issuer })) ?? {};
     if (client) await fresh.set({ server: key, issuer }, { client });
+    if (clientId !== undefined && tokens?.clientId === clientId) boundTo = issuer;
   }
   const browser = inBrowser(server, printer, open);
   let redirectUri = '';
@@ -48,7 +52,6 @@ export async function freshLogin(
     ({ redirectUri } = login);
     return login;
   };
-  const { clientId, clientSecret } = server.oauth ?? {};
   const obtained = async (): Promise<StoredLogin | undefined> => {
     for (const issuer of await fresh.issuers(key)) {
       const { tokens } = (await fresh.get({ server: key, issuer })) ?? {};
@@ -57,12 +60,16 @@ export async function freshLogin(
     return undefined;
   };
   return {
-    authorizer: loginBy({ start }, server, fresh),
+    authorizer: loginBy({ start }, server, { store: fresh, issuer: boundTo }),
     finish: async (signal) => {
       if (!(await obtained())) {
         const request = { method: 'POST', url: new URL(key), headers: {} } as const;
         const challenge = { status: 401, header: () => undefined };
-        await loginBy({ start }, server, fresh, false).refused(request, challenge, signal);
+        await loginBy({ start }, server, { store: fresh, legacy: false, issuer: boundTo }).refused(
+          request,
+          challenge,
+          signal,
+        );
       }
       const login = (await obtained())!;
       const at = { server: key, issuer: login.issuer };

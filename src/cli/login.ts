@@ -67,16 +67,21 @@ class CompletingStore extends FileTokenStore {
   }
 }
 
-/**
- * Gets tokens by logins.
- *
- * @param legacy whether a server without metadata is treated as one of 2025-03-26.
- */
+/** What differs between the logins of commands. */
+interface LoginOptions {
+  /** Default: the store of all commands. */
+  readonly store?: TokenStore;
+  /** Whether a server without metadata is treated as one of 2025-03-26. Default true. */
+  readonly legacy?: boolean;
+  /** The only authorization server that a client registered by hand may be used with. Default: the one in the store. */
+  readonly issuer?: string | undefined;
+}
+
+/** Gets tokens by logins. */
 export function loginBy(
   redirect: RedirectHandler,
   { url, oauth: settings = {} }: LoginServer,
-  store = tokenStore(),
-  legacy = true,
+  { store = tokenStore(), legacy = true, issuer }: LoginOptions = {},
 ): Authorizer {
   const { clientId, clientSecret, scopes } = settings;
   return oauth({
@@ -84,7 +89,7 @@ export function loginBy(
     redirect,
     store,
     legacy,
-    client: clientId === undefined ? undefined : { clientId, clientSecret },
+    client: clientId === undefined ? undefined : { clientId, clientSecret, issuer },
     clientMetadata: { client_name: 'Everwire' },
     scopes,
   });

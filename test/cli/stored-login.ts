@@ -38,14 +38,19 @@ export async function startServerWithLogin({ mcp, token }: Routes): Promise<stri
   return origin;
 }
 
-/** Stores a login at such a server. Returns where, and the variables that commands need to find it. */
+/**
+ * Stores a login at such a server. Returns where, and the variables that commands need to find it.
+ *
+ * @param issuer who issued the tokens. Default: the server itself.
+ */
 export async function storeLogin(
   origin: string,
   tokens: Pick<StoredTokens, 'accessToken' | 'refreshToken' | 'expiresAt' | 'refreshAt'>,
+  issuer = origin,
 ) {
   const data = temporaryFolder();
   const store = new FileTokenStore(path.join(data, 'everwire', 'tokens'));
-  const key = { server: `${origin}/mcp`, issuer: origin };
+  const key = { server: `${origin}/mcp`, issuer };
   await store.set(key, {
     client: { clientId: 'app', redirectUris: [] },
     tokens: { ...tokens, tokenType: 'Bearer', scopes: [], resource: key.server, clientId: 'app' },
