@@ -18,9 +18,13 @@ export class InvalidToken extends Error {
   override readonly name = 'InvalidToken';
 }
 
-/** @throws TypeError if the verifier returned no principal or no scopes. */
+/** @throws TypeError if the verifier returned no principal, no scopes, or an expiry time that is not in seconds. */
 export function checkAuthInfo(auth: AuthInfo): AuthInfo {
   if (!isPrincipal(auth.principal)) throw new TypeError('verify returned no principal');
   if (!Array.isArray(auth.scopes)) throw new TypeError('verify returned no scopes');
+  const { expiresAt = 0 }: { readonly expiresAt?: unknown } = auth;
+  // Text and invalid numbers never compare as over.
+  if (typeof expiresAt !== 'number' || Number.isNaN(expiresAt))
+    throw new TypeError('verify returned an expiresAt that is not in seconds');
   return auth;
 }
