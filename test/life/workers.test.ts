@@ -1,8 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, connect as openSocket, type AddressInfo } from 'node:net';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { WORKER_VARIABLE, type WorkerPlace } from '../../src/cli/cluster/messages.ts';
 import { connect as connectOfficial, type Target } from '../interop/clients.ts';
 import { samples } from '../support/bridge-program.ts';
 import { startEverwire, temporaryFolder } from '../support/command-line.ts';
@@ -277,6 +279,21 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     expect(all.length).toBeGreaterThan(WORKERS);
     server.child.kill('SIGKILL');
     await eventually(() => all.every((pid) => !isAlive(pid)), 'the end of all processes');
+  });
+
+  test('if the parent has ended before a worker has started, that ends, too', async () => {
+    const place: WorkerPlace = { number: 1, announces: false, port: 1, stateKey: 'k'.repeat(32) };
+    const args = ['demo', '--port', '0', '--store', redis.url, '--workers', String(WORKERS)];
+    const env = { ...process.env, [WORKER_VARIABLE]: JSON.stringify(place) };
+    const worker = fork(programs.everwire[0], args, {
+      env,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      execArgv: [],
+    });
+    onTestFinished(() => void worker.kill('SIGKILL'));
+    // As if the parent had been killed: the channel is closed.
+    worker.disconnect();
+    expect(await once(worker, 'exit')).toEqual([0, null]);
   });
 
   test('metrics are those of all workers in each answer, and counters do not go back', async () => {

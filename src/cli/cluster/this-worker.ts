@@ -34,6 +34,8 @@ export class ThisWorker {
     stopOnlyOnce();
     process.on('message', (message, socket) => this.#take(message as ParentMessage, socket as Socket | undefined));
     process.once('disconnect', () => process.exit(0));
+    // It may have ended before this process could listen.
+    if (!process.connected) process.exit(0);
   }
 
   /** Tells the parent that clients can connect now. */
