@@ -237,6 +237,25 @@ describe.each(STORES)('with %s', (_name, start) => {
     expect([got, leftOver]).toEqual([[0, 1, 2, 3, 4], []]);
   });
 
+  test('goes on at once if the process of the call also has another handler with this state, until and after that is closed', async () => {
+    const { states, started } = await nodes(start);
+    const [a, b] = started;
+    // As for each server of a bridge: it has a path of its own.
+    const other = new TestHttp(scripted({}).service, { state: states[0]! });
+    const { session, first } = await begin(a);
+    const events = await at(b, session).events(first);
+    await log(a, 'one');
+    expect(await next(events, 1)).toEqual(['one']);
+    await events.cancel();
+    await other.handler.close();
+    const again = await at(b, session).events(first);
+    expect(await next(again, 1)).toEqual(['one']);
+    await log(a, 'two');
+    expect(await next(again, 1)).toEqual(['two']);
+    a.calls[0]!.finish({ done: true });
+    expect(await rest(again)).toEqual([answer]);
+  });
+
   test('a call that nobody reads elsewhere sends no messages to other processes', async () => {
     const { started } = await nodes(start);
     const [a, b] = started;

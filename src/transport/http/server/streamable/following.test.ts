@@ -5,14 +5,15 @@ import { Following, type Follower } from './following.ts';
 test('one client follows at most 1,000 streams at a time, and others can follow theirs', async () => {
   const join = memoryBus();
   const followers: Follower[] = [];
-  const writer = new Following(join('a'), (_about, _stream, follower) => {
+  const writer = new Following(join('a'));
+  writer.serve('s', (_about, _stream, follower) => {
     followers.push(follower);
     return () => {};
   });
-  const following = new Following(join('b'), () => undefined);
+  const following = new Following(join('b'));
   const follow = (share: string) =>
     following.follow(
-      { writer: 'a', stream: '1', session: {}, share },
+      { writer: 'a', stream: '1', session: { session: 's' }, share },
       { take: () => {} },
       new AbortController().signal,
     );

@@ -2,7 +2,7 @@ import { Deferred } from '../../../../base/deferred.ts';
 import { ShareRoom } from '../../../../base/share-room.ts';
 import type { JsonObject } from '../../../../jsonrpc/message.ts';
 import type { Bus, NodeId, ReceivedCall } from '../../../../store/bus.ts';
-import type { EventId, StreamId } from '../../../../store/event-log.ts';
+import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
 import { PassedEvents, type PassedEvent } from './passed-events.ts';
 
 /** The most streams that one client may follow at a time. It reads others again and again. */
@@ -63,15 +63,20 @@ export class Following {
   readonly #passed: PassedEvents;
   readonly #room = new ShareRoom(MAX_OF_ONE, Infinity);
   #count = 0;
-  readonly #stop: readonly (() => void)[];
+  readonly #stop: () => void;
 
-  constructor(bus: Bus, find: FindStream) {
+  constructor(bus: Bus) {
     this.#bus = bus;
     this.#passed = new PassedEvents(bus);
-    this.#stop = [
-      bus.on('events', ({ events }) => this.#take(events as PassedEvent[])),
-      bus.answer('follow', async (body, call) => ({ end: await this.#passOn(body, call, find) })),
-    ];
+    this.#stop = bus.on('events', ({ events }) => this.#take(events as PassedEvent[]));
+  }
+
+  /**
+   * Passes the streams of a session on to the processes where its client reads. Several handlers of this process may use the bus, so
+   * each session has a kind of its own. Returns a function that ends this; streams that are followed go on.
+   */
+  serve(session: SessionId, find: FindStream): () => void {
+    return this.#bus.answer(kindOf(session), async (body, call) => ({ end: await this.#passOn(body, call, find) }));
   }
 
   /**
@@ -88,7 +93,8 @@ export class Following {
     this.#readers.set(n, reader);
     try {
       const body = { ...session, stream, n };
-      const { end } = await this.#room.within(share, 0, () => this.#bus.call(writer, 'follow', body, { signal }));
+      const kind = kindOf(session['session']);
+      const { end } = await this.#room.within(share, 0, () => this.#bus.call(writer, kind, body, { signal }));
       return end as FollowEnd;
     } finally {
       this.#readers.delete(n);
@@ -96,7 +102,7 @@ export class Following {
   }
 
   close(): void {
-    for (const stop of this.#stop) stop();
+    this.#stop();
   }
 
   async #passOn(
@@ -127,4 +133,8 @@ export class Following {
     }
     return taken;
   }
+}
+
+function kindOf(session: SessionId): string {
+  return `follow ${session}`;
 }

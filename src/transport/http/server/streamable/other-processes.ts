@@ -107,7 +107,7 @@ export class OtherProcesses {
     this.#bus = bus;
     this.#node = node;
     this.#onerror = onerror;
-    this.following = new Following(bus, (about, stream, follower) => this.#find(about)?.follow(stream, follower));
+    this.following = new Following(bus);
     this.#stop = [
       () => this.following.close(),
       bus.on('message', (body) => this.#receive(body)),
@@ -120,9 +120,15 @@ export class OtherProcesses {
 
   /** This process has the session now. */
   add(session: SharedSession): void {
-    const kind = takeOverKind(session.storedId);
-    const stop = this.#bus.answer(kind, async () => ({ left: await session.releaseOwnStream() }));
-    this.#sessions.set(session.storedId, { session, stop });
+    const { storedId } = session;
+    const stops = [
+      this.#bus.answer(takeOverKind(storedId), async () => ({ left: await session.releaseOwnStream() })),
+      this.following.serve(storedId, (about, stream, follower) => this.#find(about)?.follow(stream, follower)),
+    ];
+    const stop = (): void => {
+      for (const end of stops) end();
+    };
+    this.#sessions.set(storedId, { session, stop });
   }
 
   delete(session: SharedSession): void {
