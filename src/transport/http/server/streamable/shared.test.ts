@@ -302,3 +302,44 @@ test('a stream can be read at another process if the state keeps no sessions', a
   expect((await at(b, session).get(primed!.id)).status).toBe(200);
   expect(b.http.errors).toEqual([]);
 });
+
+test('if a session is ended while its client begins to read its own stream, nothing is reported', async () => {
+  const { a, state } = nodes();
+  const session = await a.http.open();
+  const { after } = state.events;
+  const [isDeleted, isRead] = [deferred(), deferred()];
+  vi.spyOn(state.events, 'after').mockImplementation(async function* (...args) {
+    await isDeleted.promise;
+    setImmediate(isRead.resolve);
+    yield* after.apply(state.events, args);
+  });
+  const { delete: remove } = state.sessions;
+  // Redis removes the events of a session with it.
+  vi.spyOn(state.sessions, 'delete').mockImplementation(async (id) => {
+    await state.events.drop(id);
+    await remove.call(state.sessions, id);
+    isDeleted.resolve();
+    await isRead.promise;
+  });
+  const events = await session.events();
+  expect((await session.delete()).status).toBe(204);
+  // Only the event at its beginning, which has no message.
+  expect((await events.rest()).map(({ data }) => data)).toEqual(['']);
+  expect(a.http.errors).toEqual([]);
+});
+
+test('if a session is ended before its client can read its own stream, the client learns that, and nothing is reported', async () => {
+  const { a, state } = nodes();
+  const session = await a.http.open();
+  const { open } = state.events;
+  const isDeleted = deferred();
+  vi.spyOn(state.events, 'open').mockImplementation((...args) =>
+    isDeleted.promise.then(() => open.apply(state.events, args)),
+  );
+  const reading = session.get();
+  await settled();
+  expect((await session.delete()).status).toBe(204);
+  isDeleted.resolve();
+  expect((await reading).status).toBe(404);
+  expect(a.http.errors).toEqual([]);
+});

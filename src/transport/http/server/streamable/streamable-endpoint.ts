@@ -251,9 +251,9 @@ export class StreamableEndpoint extends Endpoint {
     session.checkInitialized(call);
     this.#wait(
       call,
-      () => own.claim(lastEventId),
+      () => own.claim(lastEventId).catch((error: Error) => (session.closed ? undefined : Promise.reject(error))),
       (stream) => {
-        if (session.closed) session.refuseLate(call);
+        if (session.closed || !stream) session.refuseLate(call);
         else session.streams.listenTo(call, stream, lastEventId);
       },
     );
@@ -287,10 +287,18 @@ export class StreamableEndpoint extends Endpoint {
   /** If this fails, the session goes on here, so that its client can send DELETE again. */
   async #endEverywhere(session: StreamableSession): Promise<void> {
     const { store, others } = this.options;
-    // First, so that no process reads the session from the store after it was told.
-    if (store) await store.delete(session.storedId);
-    if (others) await others.end(session);
-    await session.end();
+    const { onerror } = session;
+    // A connection that reads on may find that its events are gone, which is no error now.
+    session.onerror = (error) => void (error instanceof EventsPurged || onerror?.(error));
+    try {
+      // First, so that no process reads the session from the store after it was told.
+      if (store) await store.delete(session.storedId);
+      if (others) await others.end(session);
+      await session.end();
+    } catch (error) {
+      session.onerror = onerror;
+      throw error;
+    }
   }
 
   /**
