@@ -22,6 +22,8 @@ export interface CredentialsOptions extends OAuthOptions {
   readonly store: TokenStore;
   /** The last time at which a user login was active, in the units of `Date.now()`. Infinity while a login is active. */
   readonly loginActiveUntil: () => number;
+  /** Counts a login as active until the returned function is called. Called for a login of another process. */
+  readonly beginLogin: () => () => void;
 }
 
 /** The token in use. */
@@ -183,8 +185,13 @@ export class Credentials {
     const key = this.#keyOf(authority);
     // Another process may log in for further scopes than these.
     if (await this.#holdStored(await this.#options.store.get(key), authority, demand)) return;
-    const section = (): Promise<boolean> => this.#unlessStored(authority, demand, signal, grant);
-    await this.#options.store.locked({ ...key, issuer: `${key.issuer}${LOGIN}` }, section, signal);
+    // While another process has the lock, its user logs in.
+    const endWait = this.#options.beginLogin();
+    const section = (): Promise<boolean> => {
+      endWait();
+      return this.#unlessStored(authority, demand, signal, grant);
+    };
+    await this.#options.store.locked({ ...key, issuer: `${key.issuer}${LOGIN}` }, section, signal).finally(endWait);
   }
 
   /** Runs under a lock. Returns whether there is a token now. */

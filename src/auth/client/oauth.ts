@@ -183,6 +183,7 @@ class OAuth implements Authorizer {
       redirect: redirect && this.#recorded(redirect),
       store: this.#options.store ?? new MemoryTokenStore(),
       loginActiveUntil: () => this.loginActiveUntil,
+      beginLogin: () => this.#beginLogin(),
     }));
   }
 
@@ -205,6 +206,18 @@ class OAuth implements Authorizer {
     this.#loginTimes.push(now);
   }
 
+  /** Returns what ends the login. A second call of that changes nothing. */
+  #beginLogin(): () => void {
+    let active = true;
+    this.#logins += 1;
+    return () => {
+      if (!active) return;
+      active = false;
+      this.#logins -= 1;
+      this.#loginActiveUntil = Date.now();
+    };
+  }
+
   /** Wraps a redirect handler to limit the logins, and to record when one is active. */
   #recorded(redirect: RedirectHandler): RedirectHandler {
     return {
@@ -215,12 +228,11 @@ class OAuth implements Authorizer {
           ...(login.returned && { returned: () => login.returned!() }),
           authorize: async (request) => {
             this.#countLogin();
-            this.#logins += 1;
+            const end = this.#beginLogin();
             try {
               return await login.authorize(request);
             } finally {
-              this.#logins -= 1;
-              this.#loginActiveUntil = Date.now();
+              end();
             }
           },
           close: () => login.close(),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Deferred } from '../../base/deferred.ts';
-import { accepts, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
+import { accepts, challenge, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
 import { customRedirect, FileTokenStore, MemoryTokenStore, OAuthError, type TokenStore } from '../index.ts';
 
 const REQUEST = { method: 'POST', url: new URL(SERVER) } as const;
@@ -77,6 +77,28 @@ test('a request that needs a login waits for one for a further scope', async () 
   finish.resolve();
   expect(await refused).toBe(true);
   expect((await answer).sent).toEqual(['Bearer access-1', 'Bearer access-2']);
+  expect(world.loginUrls).toHaveLength(2);
+});
+
+test('a login of another process is active for a request that waits for it, until it is over or the wait ends', async () => {
+  const store = new MemoryTokenStore();
+  const { world, redirect, refused, finish } = await stepUp(store);
+  const [patient, impatient] = [world.authorizer({ store, redirect }), world.authorizer({ store, redirect })];
+  const needsWrite = ({ authorization }: Readonly<Record<string, string>>) =>
+    authorization === 'Bearer access-2'
+      ? undefined
+      : challenge(403, 'Bearer error="insufficient_scope", scope="write"');
+  const controller = new AbortController();
+  const answer = send(patient, needsWrite);
+  const none = send(impatient, needsWrite, { signal: controller.signal });
+  await vi.waitFor(() => expect([patient.loginActiveUntil, impatient.loginActiveUntil]).toEqual([Infinity, Infinity]));
+  controller.abort(new Error('cancelled'));
+  await expect(none).rejects.toThrow('cancelled');
+  expect(impatient.loginActiveUntil).toBe(Date.now());
+  finish.resolve();
+  expect(await refused).toBe(true);
+  expect((await answer).sent).toEqual(['Bearer access-1', 'Bearer access-2']);
+  expect(patient.loginActiveUntil).toBe(Date.now());
   expect(world.loginUrls).toHaveLength(2);
 });
 
