@@ -18,7 +18,10 @@ import { atLast } from './shutdown.ts';
  * @param attended whether there is a user who could log in.
  */
 export function loginFor(server: LoginServer, printer: LoginPrinter, allowed: boolean, attended: boolean): Authorizer {
-  return loginBy(allowed && attended ? inBrowser(server, printer) : refuseLogin(server, allowed), server);
+  const redirect = allowed && attended ? inBrowser(server, printer) : refuseLogin(server, allowed);
+  const { host } = new URL(server.url);
+  const waiting = `Waiting for a login at ${host} that another process has begun: finish it, or end that process`;
+  return loginBy(redirect, server, { store: new CompletingStore(() => printer.print(waiting)) });
 }
 
 /**
@@ -47,8 +50,11 @@ export function loginByLink(
 
 /** The store of all commands. */
 export function tokenStore(): TokenStore {
-  return new CompletingStore(path.join(dataFolder(), 'tokens'));
+  return new CompletingStore();
 }
+
+/** The user learns of a login of another process after this many milliseconds. */
+const PATIENCE = 1000;
 
 /** Logins and refreshes. When the commands have ended, no login goes on. */
 const running = new Set<Promise<unknown>>();
@@ -56,12 +62,26 @@ atLast(async () => void (await Promise.allSettled(running)));
 
 /** Refreshes end before the process does: a refresh token that was sent works no more, so its replacement is needed. */
 class CompletingStore extends FileTokenStore {
-  override async locked<T>(...args: [key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal]): Promise<T> {
-    const ended = super.locked(...args);
+  readonly #onwait: () => void;
+
+  /** @param onwait called if a login waits for another process. */
+  constructor(onwait: () => void = () => {}) {
+    super(path.join(dataFolder(), 'tokens'));
+    this.#onwait = onwait;
+  }
+
+  override async locked<T>(key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const waiting = key.issuer.endsWith('#login') ? setTimeout(this.#onwait, PATIENCE) : undefined;
+    const begin = (): Promise<T> => {
+      clearTimeout(waiting);
+      return section();
+    };
+    const ended = super.locked(key, begin, signal);
     running.add(ended);
     try {
       return await ended;
     } finally {
+      clearTimeout(waiting);
       running.delete(ended);
     }
   }
