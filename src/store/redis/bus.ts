@@ -96,7 +96,7 @@ export class RedisBus implements Bus {
   /** Tells the other processes that this one reads its messages. Must be called each second. */
   async join(): Promise<void> {
     if (this.#leaving) return;
-    const wasUnknown = (await this.#parts.commands.run(JOIN, this.#parts.node)) === 1;
+    const wasUnknown = (await this.#parts.commands.count(JOIN, this.#parts.node)) === 1;
     if (wasUnknown && this.#hasJoined) this.#rejoined = performance.now();
     this.#hasJoined = true;
   }
@@ -160,7 +160,7 @@ export class RedisBus implements Bus {
   async #finish(): Promise<void> {
     const { commands, node } = this.#parts;
     const answered = this.#calls.finish();
-    while ((await commands.run(RETIRE, node)) !== 0 && !this.#hasLeft) await idlePause(PAUSE);
+    while ((await commands.count(RETIRE, node)) !== 0 && !this.#hasLeft) await idlePause(PAUSE);
     await this.#inbox.handled;
     await answered;
   }

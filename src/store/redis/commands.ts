@@ -117,6 +117,11 @@ export class Commands {
     }
   }
 
+  /** Runs a script that returns a number. Some clients are set up so that they give numbers as texts. @throws as `run`. */
+  async count(counting: Script, ...args: readonly (string | number)[]): Promise<number> {
+    return Number(await this.run(counting, ...args));
+  }
+
   /** @throws as `run`. */
   async send(args: string[]): Promise<unknown> {
     try {

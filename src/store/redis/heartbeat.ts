@@ -158,7 +158,7 @@ export class Heartbeat {
     if (connection === undefined || age < ALIVE_WITHOUT_CONNECTION) return false;
     // After Redis was unreachable, all need some time to connect again.
     if (!(await this.#connection.knowsClosed(connection, ALIVE))) return false;
-    return (await this.#commands.run(FORGET, node, sign)) === 1;
+    return (await this.#commands.count(FORGET, node, sign)) === 1;
   }
 
   async #beatAgain(): Promise<void> {

@@ -291,7 +291,7 @@ export class Outbox {
     sent.isLooking = true;
     try {
       if (await isAlive) return;
-      if (toAll || (await this.#parts.commands.run(WITHDRAW, to, id, bytes)) === 1)
+      if (toAll || (await this.#parts.commands.count(WITHDRAW, to, id, bytes)) === 1)
         this.#settle(n, sent, ({ handled }) => handled.resolve(false));
       else sent.isGone = true;
     } catch (error) {

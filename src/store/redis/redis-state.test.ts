@@ -11,14 +11,19 @@ import { EventsPurged } from '../event-log.ts';
 import type { TaskRecord } from '../task-store.ts';
 import { Commands, StoreUnreachable, type RedisClient } from './commands.ts';
 import { openRedis } from './open-redis.ts';
-import { redisState } from './redis-state.ts';
+import { redisState, type RedisState } from './redis-state.ts';
 
 describeWithEmptyRedis('with a server', (redis) => {
   let ioredis: Redis;
+  let textual: Redis;
   beforeAll(() => {
     ioredis = new Redis(redis.server.port);
+    textual = new Redis(redis.server.port, { stringNumbers: true });
   });
-  afterAll(() => ioredis.disconnect());
+  afterAll(() => {
+    ioredis.disconnect();
+    textual.disconnect();
+  });
 
   /** Each key expires, also after any test of a contract. */
   async function checkKeys(): Promise<void> {
@@ -31,6 +36,7 @@ describeWithEmptyRedis('with a server', (redis) => {
   for (const [name, client] of [
     ['@redis/client', (): RedisClient => redis.admin],
     ['ioredis', (): RedisClient => ioredis],
+    ['ioredis, which gives numbers as texts', (): RedisClient => textual],
   ] as const) {
     describe(`the contracts over ${name}`, () => {
       const suites = {
@@ -328,8 +334,11 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await redis.admin.keys('{everwire}:r:*')).toEqual([]);
   });
 
-  test('another process is faster', async () => {
-    const [one, two] = [redisState(redis.admin), redisState(ioredis)];
+  test.each([
+    ['a client of each kind', () => [redis.admin, ioredis]],
+    ['clients that give numbers as texts', () => [textual, textual]],
+  ] as const)('another process is faster, with %s', async (_name, clients) => {
+    const [one, two] = clients().map((client) => redisState(client)) as [RedisState, RedisState];
     await one.sessions.put('s', { initialize: {} });
     const marks = Array.from({ length: 20 }, (_, n) => `a:${n}`);
     await Promise.all(

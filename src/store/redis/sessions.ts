@@ -50,7 +50,7 @@ export class RedisSessions implements SessionStore {
     return this.#writes.run(id, async () => {
       const bytes = Buffer.byteLength(record) + Buffer.byteLength(settings);
       this.#checkSize(bytes);
-      const done = await this.#run(PUT, keyOfSession(id), share, record, settings, bytes, tag());
+      const done = Number(await this.#run(PUT, keyOfSession(id), share, record, settings, bytes, tag()));
       this.#checkRoom(done);
     });
   }
@@ -64,7 +64,7 @@ export class RedisSessions implements SessionStore {
       const settings = JSON.stringify(changed);
       const bytes = Number(size) + Buffer.byteLength(settings);
       this.#checkSize(bytes);
-      const done = await this.#run(CHANGE, key, settings, bytes, former, tag());
+      const done = Number(await this.#run(CHANGE, key, settings, bytes, former, tag()));
       if (done === -1) return AGAIN;
       this.#checkRoom(done);
       return changed;
@@ -94,7 +94,7 @@ export class RedisSessions implements SessionStore {
       throw new SessionStoreFull(`The record of a session must not be larger than ${this.#maxRecordBytes} bytes`);
   }
 
-  #checkRoom(done: unknown): void {
+  #checkRoom(done: number): void {
     if (done === 0) throw new SessionStoreFull('The store has no room: all other sessions are in use');
   }
 }
