@@ -29,6 +29,19 @@ test('the client of the state cannot also be the reader of its bus', () => {
   expect(() => redisState(client, { bus: { reader: client, stateKey: KEY } })).toThrow(TypeError);
 });
 
+test('a reader that is not connected is refused, because nothing would say why no message arrives', () => {
+  const client: RedisClient = { sendCommand: () => new Promise(() => {}) };
+  const reader = createClient();
+  expect(() => redisState(client, { bus: { reader, stateKey: KEY } })).toThrow('must be connected');
+});
+
+test('a reader that waits for all commands of a write is refused, because each message would take a second', () => {
+  const client: RedisClient = { sendCommand: () => new Promise(() => {}) };
+  const reader = new Redis({ lazyConnect: true, enableAutoPipelining: true });
+  expect(() => redisState(client, { bus: { reader, stateKey: KEY } })).toThrow('must not have enableAutoPipelining');
+  reader.disconnect();
+});
+
 describeWithEmptyRedis('with a server', (redis) => {
   /** Resolves when the others know of a node. */
   async function joined({ node }: RedisState): Promise<void> {

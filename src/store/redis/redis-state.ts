@@ -6,6 +6,7 @@ import type { Bus } from '../bus.ts';
 import type { Claims } from '../claims.ts';
 import type { NodeId, State } from '../state.ts';
 import { RedisBus, type RedisBusParts } from './bus.ts';
+import { checkReader } from './check-reader.ts';
 import { RedisClaims } from './claims.ts';
 import { Commands, PREFIX, type RedisClient } from './commands.ts';
 import { RedisEvents } from './events.ts';
@@ -84,14 +85,13 @@ export interface RedisState extends State {
  *
  * @param client is connected, and stays open until it is closed by the caller. It is a client with one connection, so no
  * pool, and not one for a cluster. Turn off its offline queue, so that commands fail at once while there is no connection.
- * @throws TypeError if it is not such a client, or is also the reader of the bus. RangeError if a limit is negative or not a
- * number, or the key is shorter than 16 bytes.
+ * @throws TypeError if it is not such a client, or if the reader of the bus is the same client, is not connected or has
+ * `enableAutoPipelining`. RangeError if a limit is negative or not a number, or the key is shorter than 16 bytes.
  */
 export function redisState(client: RedisClient, options: RedisStateOptions = {}): RedisState {
   const { prefix = PREFIX, timeout = 5000 } = options;
   const commands = new Commands(client, prefix, timeout);
-  if (options.bus?.reader === client)
-    throw new TypeError('The reader of a bus must not be the Redis client of the state: it needs a client of its own');
+  if (options.bus) checkReader(options.bus.reader, client);
   const sessions = new RedisSessions(commands, options.sessions ?? {});
   const events = new RedisEvents(commands, options.events ?? {}, sessions.maxAge);
   const tasks = new RedisTasks(commands, options.tasks ?? {});
