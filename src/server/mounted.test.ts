@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, IncomingMessage, ServerResponse, type RequestListener } from 'node:http';
 import { connect as connectHttp2, createServer as createHttp2Server, type ClientHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { Socket, type AddressInfo } from 'node:net';
 import express from 'express';
 import express4 from 'express4';
 import { Hono } from 'hono';
@@ -160,4 +160,40 @@ test('a client of HTTP/2 that reads nothing is disconnected', async () => {
   const names = { ':authority': 'localhost', ':method': 'POST', ':path': '/mcp', ...modernHeaders(call) };
   await once(client.request(names).end(JSON.stringify(call)), 'response');
   await vi.waitFor(() => expect(left).toHaveBeenCalledOnce(), 5000);
+});
+
+/** Answers a request as serverless-http does: the response has a socket of its own, which only collects what is written. */
+async function answeredInMemory({ node }: McpServer): Promise<string> {
+  const request = Object.assign(new IncomingMessage(new Socket()), {
+    method: post.method,
+    url: '/mcp',
+    headers: { host: 'localhost', ...post.headers },
+  });
+  request.push(post.body);
+  request.push(null);
+  const response = new ServerResponse(request);
+  let written = '';
+  const ignore = (): void => {};
+  response.assignSocket({
+    writable: true,
+    _writableState: {},
+    on: ignore,
+    removeListener: ignore,
+    destroy: ignore,
+    cork: ignore,
+    uncork: ignore,
+    write(data: string | Uint8Array, encoding?: unknown, done?: () => void) {
+      written += String(data);
+      for (const each of [encoding, done]) if (typeof each === 'function') each();
+      return true;
+    },
+  } as never);
+  node(request, response);
+  await once(response, 'finish');
+  return written;
+}
+
+test('a response whose socket has no timeout gets its result', async () => {
+  const { server } = setUp();
+  expect(await answeredInMemory(server)).toContain('Hello!');
 });

@@ -248,6 +248,8 @@ class NodeOutgoing implements Outgoing {
   watch(timeout: number): void {
     const response = this.#response;
     const { socket } = response;
+    // What adapts `node:http` to functions, such as serverless-http, collects the response in memory.
+    if (socket && typeof socket.setTimeout !== 'function') return;
     response.setTimeout(timeout || usualTimeout(socket));
     if (this.#watched) return;
     this.#watched = true;
