@@ -62,6 +62,21 @@ describe('a body', () => {
     expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining('must set request.body') })]);
   });
 
+  test('that something else also reads is an error that says what to do', async () => {
+    const { server, errors } = setUp();
+    const app = express().use((request, _response, next) => {
+      request.on('data', () => {});
+      next();
+    });
+    const url = await around(app.all('/mcp', server.node));
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const response = await fetch(`${url}/mcp`, post);
+      expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining(ALREADY_READ) } });
+      expect(response.status).toBe(500);
+    }
+    expect(errors).toHaveLength(3);
+  });
+
   test('that a framework with Request and Response has read is an error that says what to do', async () => {
     const { server, errors } = setUp();
     const app = new Hono();

@@ -112,7 +112,8 @@ class NodeCall extends CountedCall implements HttpCall {
   #readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     const request = this.#request;
     if (hasBody(request)) return done(this.#parsedBody(limit));
-    if (request.readableEnded) return done('consumed');
+    // The server has waited, for example for a check of a credential. What has been read meanwhile is lost.
+    if (request.readableEnded || request.readableDidRead) return done('consumed');
     const declared = Number(request.headers['content-length']);
     if (declared > limit) return done('too large');
     readInto(
