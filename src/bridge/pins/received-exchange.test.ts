@@ -23,7 +23,7 @@ test('notifications that another process does not take need at most 256 MiB for 
     answer: () => () => {},
   };
   const ended = new AbortController();
-  setMaxListeners(0, ended.signal);
+  setMaxListeners(Infinity, ended.signal);
   onTestFinished(async () => {
     ended.abort(new Error('over'));
     await settled();
