@@ -5,8 +5,14 @@ import { bundledSize } from '../bench/imports.ts';
 
 /** What an import of a built entry point loads: how many files of this package, and which other modules. */
 function loadedBy(entry: string): { files: number; others: string[] } {
-  const files = new Set([path.resolve('dist/lib', entry)]);
   const others = new Set<string>();
+  const files = loadedFiles(entry, others);
+  return { files: files.size, others: [...others].toSorted() };
+}
+
+/** The files of this package that an import of a built entry point loads. */
+function loadedFiles(entry: string, others = new Set<string>()): Set<string> {
+  const files = new Set([path.resolve('dist/lib', entry)]);
   // The loop also visits files that are added while it runs.
   for (const file of files) {
     for (const [, specifier] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^'"\n]*"([^"\n]+)";$/gm)) {
@@ -14,8 +20,17 @@ function loadedBy(entry: string): { files: number; others: string[] } {
       else others.add(specifier!);
     }
   }
-  return { files: files.size, others: [...others].toSorted() };
+  return files;
 }
+
+test.each(['server', 'client', 'http', 'memory', 'testing'])(
+  'what everwire/%s loads later is loaded one module at a time, because Jest cannot link two that share others',
+  (name) => {
+    for (const file of loadedFiles(`${name}.js`)) {
+      expect(readFileSync(file, 'utf8'), file).not.toMatch(/Promise\.all\(\[\s*import\("\.[^)]*\),\s*import\(/);
+    }
+  },
+);
 
 const REPLACED = ['#replaced/base/abort-controller', '#replaced/base/after-microtasks', '#replaced/base/few-per-turn'];
 

@@ -74,11 +74,7 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
   checkTransport(transport, options);
   let http: HttpSend | undefined;
   const ways = once(async () => {
-    const [{ httpCarrier }, { StreamableClient }, { SseClient }] = await Promise.all([
-      import('../transport/http/client/http-carrier.ts'),
-      import('../transport/http/client/streamable-client.ts'),
-      import('../transport/http/client/sse-client.ts'),
-    ]);
+    const { httpCarrier, SseClient, StreamableClient } = await import('../transport/http/client/clients.ts');
     const { headers, authorizer, httpLimits } = options;
     http = await sender(options);
     const shared = { ...httpLimits, headers, authorizer, http };

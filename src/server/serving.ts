@@ -140,11 +140,10 @@ export class Serving {
   }
 
   async #makeMounted(): Promise<Mounted> {
-    const [{ createHttpHandler }, { fetchListener }, { answerNode }] = await Promise.all([
-      import('../transport/http/server/handler.ts'),
-      import('../transport/http/server/fetch.ts'),
-      import('../transport/http/server/node.ts'),
-    ]);
+    // One after the other: Jest cannot link modules that are imported at the same time and share others.
+    const { createHttpHandler } = await import('../transport/http/server/handler.ts');
+    const { fetchListener } = await import('../transport/http/server/fetch.ts');
+    const { answerNode } = await import('../transport/http/server/node.ts');
     const inbound = await this.#inbound();
     // The framework has already routed the path. HTTP+SSE (2024-11-05) needs two own paths, so it is off here.
     const { path = '*', ssePath = false } = this.#options.http;
