@@ -22,10 +22,12 @@ export class Newest<T> {
     this.#order.push(one);
   }
 
-  delete(one: T): void {
-    if (!this.#all.delete(one)) return;
+  /** @returns whether the value was in the set. */
+  delete(one: T): boolean {
+    if (!this.#all.delete(one)) return false;
     while (this.#order.length > 0 && !this.#all.has(this.#order.at(-1)!)) this.#order.pop();
     // If there is always a member left, this is the only place that shortens the list.
     if (this.#order.length > 2 * this.#all.size + 16) this.#order = [...this.#all];
+    return true;
   }
 }

@@ -104,22 +104,29 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('on a shared connection, calls of a tool run one at a time until one has ended without a question', async () => {
+test('on a shared connection, clients take turns to call a tool that has asked', async () => {
   const { open, opened } = gate();
   let running = 0;
   const { service } = scripted({
-    'tools/call': async () => {
+    'tools/call': async (exchange) => {
       running += 1;
+      await exchange.ask('elicitation/create', { message: 'm' });
       await opened;
       return { content: [] };
     },
   });
   const { bridge } = bridged(service, { connections: 'shared' });
-  const call = (caller: Partial<Caller>) => bridge.service(from('p', 'tools/call', { name: 'x' }, caller));
-  const calls = [call({ principal: 'ann' }), call({ principal: 'ann' }), call({}), call({})];
-  await expect.poll(() => [running, bridge.waiting]).toEqual([1, 3]);
+  const call = (principal: string) => {
+    const exchange = from('p', 'tools/call', { name: 'x' }, { ...able, principal });
+    exchange.ask = async () => ({ action: 'decline' });
+    return bridge.service(exchange);
+  };
+  const first = call('ann');
+  await expect.poll(() => running).toBe(1);
+  const others = [call('ann'), call('bob'), call('bob')];
+  await expect.poll(() => [running, bridge.waiting]).toEqual([2, 2]);
   open();
-  await Promise.all(calls);
+  await Promise.all([first, ...others]);
   expect(bridge.waiting).toBe(0);
 });
 

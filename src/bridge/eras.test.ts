@@ -201,19 +201,25 @@ test.each<[string, Partial<BridgeOptions>, number]>([
   },
 );
 
-test('a caller who answers slowly does not block others', async () => {
+test('a caller who answers slowly keeps others from being asked, but not from calls of other tools', async () => {
   const { bridge } = bridged(server(), 'legacy', { connections: 'shared' });
   const make = clients(bridge);
-  let answer!: (name: string) => void;
+  const asked = new Deferred();
+  const answer = new Deferred<{ action: 'accept'; content: { name: string } }>();
   const slow = await make({
-    onelicit: () => new Promise((resolve) => (answer = (name) => resolve({ action: 'accept', content: { name } }))),
+    onelicit: () => {
+      asked.resolve();
+      return answer.promise;
+    },
   });
   const quick = await make({ onelicit: elicited('quick') });
   const waiting = slow.callTool('who', { n: 1 });
-  expect(text(await quick.callTool('who', { n: 2 }))).toBe('2 is quick');
+  await asked.promise;
+  const next = quick.callTool('who', { n: 2 });
   expect(text(await quick.callTool('quiet', { n: 3 }))).toBe('3');
-  answer('slow');
-  expect(text(await waiting)).toBe('1 is slow');
+  expect(bridge.waiting).toBe(1);
+  answer.resolve({ action: 'accept', content: { name: 'slow' } });
+  expect((await Promise.all([waiting, next])).map(text)).toEqual(['1 is slow', '2 is quick']);
 });
 
 /** A shared connection to a modern server that ends before it reads a call, and is of the legacy era when it is back. */

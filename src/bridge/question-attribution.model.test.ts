@@ -48,7 +48,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     await sleep(random.between(0, 200));
   },
   twice: async (call, random) => {
-    const second = sleep(random.between(0, 8)).then(() => call.ask());
+    const second = sleep(random.between(0, 1000)).then(() => call.ask());
     await Promise.allSettled([call.ask(), second]);
   },
   again: async (call, random) => {
@@ -67,9 +67,6 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     await call.ask();
   },
 };
-
-/** Their calls can end without a question. */
-const SELDOM: ReadonlySet<string> = new Set(['sometimes', 'rarely']);
 
 /** One direction of a connection. Messages that arrive at the same time arrive in one piece. */
 class Line {
@@ -111,7 +108,7 @@ class ServerCall {
 
   /** @param patience the server takes the question back after so many milliseconds. */
   async ask(patience?: number): Promise<void> {
-    if (this.cancelled || this.#server.over.has(this.number)) throw new Error('cancelled');
+    if (this.cancelled) throw new Error('cancelled');
     const id = this.#server.newId();
     note(`${id} of call ${this.number}`);
     this.open.add(id);
@@ -130,10 +127,6 @@ class ServerCall {
 }
 
 class Server {
-  /** By the number that the client gave. */
-  readonly calls = new Map<number, ServerCall>();
-  /** Their clients gave them up while a question of them was open, or before one that nobody would take back. They ask no more. */
-  readonly over = new Set<number>();
   questions = 0;
   readonly #random: Random;
   readonly #send: Line['send'];
@@ -144,7 +137,7 @@ class Server {
   /** Whether it runs one call after another. */
   readonly #serial: boolean;
   /** Whether it takes back the questions of a call that is cancelled. */
-  readonly withdraws: boolean;
+  readonly #withdraws: boolean;
   #last: Promise<unknown> = Promise.resolve();
   readonly #byId = new Map<RequestId, ServerCall>();
   readonly #waiting = new Map<RequestId, { resolve: () => void; reject: (error: Error) => void }>();
@@ -154,7 +147,7 @@ class Server {
     this.#send = send;
     this.#relates = random.of([0, 0, 0.5, 1]);
     this.#serial = random.next() < 0.2;
-    this.withdraws = random.next() < 0.7;
+    this.#withdraws = random.next() < 0.7;
   }
 
   newId(): RequestId {
@@ -198,7 +191,7 @@ class Server {
   #cancel(call: ServerCall): void {
     call.cancelled = true;
     note(`server cancels ${call.number}`);
-    for (const id of this.withdraws ? call.open : []) this.withdraw(id);
+    for (const id of this.#withdraws ? call.open : []) this.withdraw(id);
   }
 
   #inTurn(run: () => Promise<unknown>): Promise<unknown> {
@@ -219,7 +212,6 @@ class Server {
     }
     const { number } = params['arguments'] ?? { number: 0 };
     const call = new ServerCall(this, id, number, String(params['name']));
-    this.calls.set(number, call);
     this.#byId.set(id, call);
     note(`server got ${number}`);
     try {
@@ -316,8 +308,6 @@ class Model {
     note(`${session.id} calls ${tool} ${number}`);
     const cancel = (): void => {
       if (!this.running.has(number) || exchange.signal.aborted) return;
-      const call = this.server.calls.get(number);
-      if ((call && call.open.size > 0) || (SELDOM.has(tool) && !this.server.withdraws)) this.server.over.add(number);
       note(`client cancels ${number}`);
       exchange.abort();
     };
@@ -402,5 +392,5 @@ test('random clients get the questions of their own calls only, and all calls en
     questions += counts.questions;
     delivered += counts.delivered;
   }
-  expect(delivered / questions).toBeGreaterThan(0.7);
+  expect(delivered / questions).toBeGreaterThan(0.5);
 });

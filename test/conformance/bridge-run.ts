@@ -36,8 +36,8 @@ export async function runThroughBridge({ requirements, eras, transport }: Setup)
   const errors: string[] = [];
   const onerror = (error: Error): void => void errors.push(error.message);
   const fixture = transport === 'stdio' ? overStdio(eras) : await overHttp(eras);
-  const bridge = createBridge({ target: fixture.target, onerror });
-  // Like `everwire bridge`: a server protects its state itself.
+  // Like `everwire bridge` on loopback: all callers are the same user, and a server protects its state itself.
+  const bridge = createBridge({ target: fixture.target, anonymous: 'same-user', onerror });
   const inbound = createInbound(bridge.service, { sealState: false, onerror });
   const { onsession, onrequest } = inbound;
   const listener = await listen({ port: 0, onsession, onrequest, onerror, streamDuration: STREAM_DURATION });
