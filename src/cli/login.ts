@@ -7,6 +7,7 @@ import type { CredentialKey, TokenStore } from '../auth/client/token-store.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { inBrowser, redirectFor, type LoginPrinter, type LoginServer } from './browser-login.ts';
 import { dataFolder } from './data-folder.ts';
+import { printStatus } from './print-status.ts';
 import { atLast } from './shutdown.ts';
 
 /**
@@ -19,9 +20,7 @@ import { atLast } from './shutdown.ts';
  */
 export function loginFor(server: LoginServer, printer: LoginPrinter, allowed: boolean, attended: boolean): Authorizer {
   const redirect = allowed && attended ? inBrowser(server, printer) : refuseLogin(server, allowed);
-  const { host } = new URL(server.url);
-  const waiting = `Waiting for a login at ${host} that another process has begun: finish it, or end that process`;
-  return loginBy(redirect, server, { store: new CompletingStore(() => printer.print(waiting)) });
+  return loginBy(redirect, server, { store: loginStore(server, (line) => printer.print(line)) });
 }
 
 /**
@@ -51,6 +50,14 @@ export function loginByLink(
 /** The store of all commands. */
 export function tokenStore(): TokenStore {
   return new CompletingStore();
+}
+
+/** The same for the logins at a server. Says if one waits for another process. */
+function loginStore({ url }: LoginServer, print = printStatus): TokenStore {
+  const { host } = new URL(url);
+  return new CompletingStore(() =>
+    print(`Waiting for a login at ${host} that another process has begun: finish it, or end that process`),
+  );
 }
 
 /** The user learns of a login of another process after this many milliseconds. */
@@ -100,9 +107,10 @@ interface LoginOptions {
 /** Gets tokens by logins. */
 export function loginBy(
   redirect: RedirectHandler,
-  { url, oauth: settings = {} }: LoginServer,
-  { store = tokenStore(), legacy = true, issuer }: LoginOptions = {},
+  server: LoginServer,
+  { store = loginStore(server), legacy = true, issuer }: LoginOptions = {},
 ): Authorizer {
+  const { url, oauth: settings = {} } = server;
   const { clientId, clientSecret, scopes } = settings;
   return oauth({
     server: url,
