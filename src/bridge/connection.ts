@@ -8,6 +8,7 @@ import { Link } from '../client/link.ts';
 import type { Opener } from '../client/requester.ts';
 import { derive } from '../core/derive.ts';
 import type { Caller, Exchange, Service } from '../core/exchange.ts';
+import { transportFailure } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
@@ -193,8 +194,18 @@ export class Connection {
     if (exchange.method === NotificationMethod.RootsListChanged) return {};
     // In 2026-07-28, a server's question is the result of the request that it belongs to. But if the connection is lost and
     // made again, the request may reach a server of a handshake revision. So the attribution knows it, too.
-    return this.attribution.answer(this.#link.service, exchange, this.era !== 'modern');
+    return this.attribution.answer(this.#attributed, exchange, this.era !== 'modern');
   }
+
+  /** If an answer is lost and the connection is not, the server may still run the request, and ask for it. */
+  readonly #attributed: Service = async (exchange) => {
+    try {
+      return await this.#link.service(exchange);
+    } catch (error) {
+      if (this.connected && transportFailure(error)?.notExecuted === false) this.attribution?.cancelled(exchange);
+      throw error;
+    }
+  };
 
   /** A subscription counts as a request until the server has acknowledged it. */
   async #listen(exchange: Exchange): Promise<JsonObject> {

@@ -7,6 +7,7 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { memoryBus } from '../store/memory-bus.ts';
 import { memoryClaims } from '../store/memory-claims.ts';
+import { AnswerLost } from '../transport/http/client/errors.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
 import { serve } from '../wire/serve.ts';
@@ -128,6 +129,54 @@ test('on a shared connection, clients take turns to call a tool that has asked',
   open();
   await Promise.all([first, ...others]);
   expect(bridge.waiting).toBe(0);
+});
+
+test('on a shared connection, a question of a call whose answer was lost reaches no other client', async () => {
+  const [running, failed, asked] = [gate(), gate(), gate()];
+  const refused: unknown[] = [];
+  const { service } = scripted({
+    'tools/call': async (exchange) => {
+      if (exchange.params['name'] === 'slow') {
+        if (exchange.params['quick']) return { content: [] };
+        running.open();
+        await asked.opened;
+      } else if (exchange.params['name'] === 'lost') {
+        await failed.opened;
+        const question = exchange
+          .ask('elicitation/create', { message: 'm' })
+          .catch((error) => refused.push(error.message));
+        asked.open();
+        await question;
+      }
+      return { content: [] };
+    },
+  });
+  const target = () => {
+    const [near, far] = memoryTransportPair();
+    void serve(service, far, { eras: 'legacy' });
+    const send = near.send.bind(near);
+    near.send = async (message) => {
+      await send(message);
+      if ('params' in message && message.params?.['name'] === 'lost') throw new AnswerLost('The answer was lost');
+    };
+    return near;
+  };
+  const { bridge } = bridged(service, { connections: 'shared', target });
+  const answers: string[] = [];
+  const call = (principal: string, name: string, more: JsonObject = {}) => {
+    const exchange = from('p', 'tools/call', { name, ...more }, { ...able, principal });
+    exchange.ask = () => Promise.resolve({ action: (answers.push(principal), 'accept') });
+    return bridge.service(exchange);
+  };
+  // Now it is known not to ask.
+  await call('ben', 'slow', { quick: true });
+  await expect(call('ann', 'lost')).rejects.toThrow('The answer was lost');
+  const slow = call('ben', 'slow');
+  await running.opened;
+  failed.open();
+  await slow;
+  expect(answers).toEqual([]);
+  await expect.poll(() => refused).toEqual([expect.stringContaining('it is unknown which of their calls asked')]);
 });
 
 test('the only client of a bridge has one connection, with and without sessions', async () => {
