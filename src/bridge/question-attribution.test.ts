@@ -565,13 +565,19 @@ test('a log message belongs to the newest call of the only client', async () => 
   expect(attribution.message()).toBe(two.given);
 });
 
-test('the first 256 characters of a name count', async () => {
+test('all names of more than 256 characters count as one, and are not kept in memory', async () => {
   const attribution = clients();
   const long = 'x'.repeat(256);
   await asking(attribution, `${long}1`);
   const [first, second] = [calling(attribution, `${long}2`), calling(attribution, `${long}3`)];
   await settled();
   expect([first.given !== undefined, second.given]).toEqual([true, undefined]);
+  const [collect, other] = [garbageCollector(), clients()];
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < 50; n += 1) await known(other, JSON.parse(`"${n}${'x'.repeat(1_000_000)}"`) as string);
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
 });
 
 test('it is remembered of 1,000 tools that they do not ask', async () => {

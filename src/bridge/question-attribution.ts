@@ -32,7 +32,7 @@ const MAX_OF_ONE = 100;
 const MAX_HELD = 100;
 /** The most clients that may have asked a question that waits. */
 const MAX_CLIENTS = 1000;
-/** The most characters of a name. Clients can invent longer ones, and a server need not refuse them. */
+/** The most characters of a name. All longer ones count as one: clients can invent them, and a server need not refuse them. */
 const MAX_NAME = 256;
 
 const UNKNOWN_ASKER = 'it is unknown which of their calls asked a question';
@@ -275,7 +275,9 @@ export class QuestionAttribution implements Attribution {
 
 function nameOf({ method, params }: Exchange): string | undefined {
   if (!CAN_REQUIRE_INPUT.has(method)) return undefined;
-  return `${method} ${method === Method.ReadResource ? '' : String(params['name'])}`.slice(0, MAX_NAME);
+  const name = `${method} ${method === Method.ReadResource ? '' : String(params['name'])}`;
+  // A part of a long text would keep the whole text in memory.
+  return name.length > MAX_NAME ? method : name;
 }
 
 function throughNewest(client: Client | undefined): Exchange {
