@@ -656,6 +656,17 @@ test('one client has at most 100 open questions', async () => {
   await two!.done;
 });
 
+test('many questions that are refused together cost little, however many calls are in flight', async () => {
+  const attribution = clients();
+  const sessions = [client('s'), client('t')];
+  await known(attribution, 'a');
+  for (let count = 0; count < 20_000; count += 1) calling(attribution, 'a', sessions[count % 2]);
+  const refused = Array.from({ length: 100 }, () => failure(attribution.question(never)));
+  const time = processorTime(() => void vi.advanceTimersByTime(10_000));
+  await Promise.all(refused);
+  expect(time).toBeLessThan(250);
+});
+
 test('the cost of a call does not grow with the number of waiting calls', async () => {
   const attribution = clients();
   await known(attribution, 'quiet');

@@ -245,7 +245,8 @@ export class QuestionAttribution implements Attribution {
     const timeoutError = (): RpcError => {
       for (const client of candidates.keys()) {
         client.askedAfter = this.#begun;
-        for (const call of client.calls.values()) this.#tools.add(call.name, 'asks');
+        for (const { name } of client.calls.values())
+          if (this.#tools.get(name) !== 'asks') this.#tools.add(name, 'asks');
       }
       return refusal(UNKNOWN_ASKER);
     };
