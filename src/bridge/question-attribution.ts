@@ -4,7 +4,6 @@ import { Deferred } from '../base/deferred.ts';
 import { Newest } from '../base/newest.ts';
 import { Recent } from '../base/recent.ts';
 import { quoting } from '../base/short-text.ts';
-import { startTimer } from '../base/timer.ts';
 import { waitFor } from '../base/wait.ts';
 import { derive } from '../core/derive.ts';
 import { NotAsked, type Caller, type Exchange, type Service } from '../core/exchange.ts';
@@ -15,11 +14,11 @@ import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.
 import { canAsk } from '../wire/legacy/outbound/calls-in-flight.ts';
 import { TaskClients } from './task-clients.ts';
 import { checkRelatedTask, relatedTask } from './task-ids.ts';
-import { rejoin, Turns, type Turn } from './turns.ts';
+import { Turns, type Turn } from './turns.ts';
 
 /** Milliseconds that a question may wait until only one client could have asked it. */
 const HOLD = 10_000;
-/** Milliseconds for which a client may leave a question unanswered, because it keeps others from being asked. */
+/** Milliseconds for which a client may leave a question unanswered while others wait for their turn. */
 const ANSWER = 60_000;
 /** Milliseconds for which a call that was cancelled or has timed out may still ask: the server may not have processed that yet. */
 const ABANDONED = 2000;
@@ -92,7 +91,7 @@ interface HeldQuestion {
  *   have asked is refused.
  * - Clients take turns to call tools that ask, and unknown ones. Such a call waits while another client has one in flight, or a
  *   call that was cancelled or through which it was asked, and while a question waits: for 30 seconds, or 2 if it is unknown.
- * - A question ends when no call of its client is in flight any more, or after a minute. One client has at most 100 open questions.
+ * - A question ends when no call of its client is in flight any more, or after a minute if others wait. One client has at most 100 open questions.
  *
  * So a question reaches another client only if the server asks it for a call that it has answered, or that was cancelled 2 seconds ago.
  */
@@ -198,14 +197,18 @@ export class QuestionAttribution implements Attribution {
       throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
     }
     client.open += 1;
-    const late = abortController();
-    const timeout = options?.signal && this.#unnamed.has(options.signal) ? ANSWER : 0;
-    const timer = startTimer(timeout, () => late.abort(refusal('this question had no answer for a minute')));
+    const [late, since] = [abortController(), performance.now()];
+    const endIfLate = (): void => {
+      if (performance.now() - since < ANSWER || this.waiting + this.#held.size === 0) return;
+      late.abort(refusal('this question had no answer for a minute'));
+    };
+    const isUnnamed = options?.signal && this.#unnamed.has(options.signal);
+    const timer = isUnnamed ? setInterval(endIfLate, 1000).unref() : undefined;
     const { signal, release } = joined(options?.signal, client.over.signal, late.signal);
     try {
       return await origin.ask(method, params, { ...options, signal });
     } finally {
-      clearTimeout(timer);
+      clearInterval(timer);
       release();
       client.open -= 1;
     }
@@ -228,12 +231,12 @@ export class QuestionAttribution implements Attribution {
 
   /** The exchange through which a client is asked. Undefined if it has no call that can carry a question. */
   #askThrough(client: Client, after = this.#begun, turn?: Turn): Exchange | undefined {
-    const { calls, askable } = client;
     client.askedAfter = Math.max(client.askedAfter, after);
     // Otherwise it is unknown which of them asks.
-    if (calls.size === 1) this.#tools.add(calls.last!.name, 'asks');
-    if (askable.last) askable.last.turn ??= turn ? rejoin(turn) : this.#turns.join(client.key);
-    return askable.last?.exchange;
+    if (client.calls.size === 1) this.#tools.add(client.calls.last!.name, 'asks');
+    const newest = client.askable.last;
+    if (newest) newest.turn ??= this.#turns.join(turn?.key ?? client.key, turn);
+    return newest?.exchange;
   }
 
   async #hold(signal: AbortSignal): Promise<Exchange> {

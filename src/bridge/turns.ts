@@ -22,12 +22,14 @@ export class Turns {
   /** How many calls wait for their turn. */
   waiting = 0;
 
-  /** Joins the last turn if it is of the same client, or begins one after it. */
-  join(key: Turn['key']): Turn {
-    const last = this.#last;
-    if (last?.key !== key || last.calls === 0)
-      this.#last = { key, begins: last?.over.promise ?? Promise.resolve(), calls: 0, over: new Deferred() };
-    return rejoin(this.#last!);
+  /** Joins the last turn, or another one that is not over, if it has this key. Otherwise begins one after the last. */
+  join(key: Turn['key'], turn = this.#last): Turn {
+    if (turn?.key === key && turn.calls > 0) {
+      turn.calls += 1;
+      return turn;
+    }
+    this.#last = { key, begins: this.#last?.over.promise ?? Promise.resolve(), calls: 1, over: new Deferred() };
+    return this.#last;
   }
 
   leave(turn: Turn): void {
@@ -48,10 +50,4 @@ export class Turns {
     if (signal.aborted) this.leave(turn);
     signal.throwIfAborted();
   }
-}
-
-/** Joins a turn that is not over. */
-export function rejoin(turn: Turn): Turn {
-  turn.calls += 1;
-  return turn;
 }
