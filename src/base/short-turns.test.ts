@@ -42,6 +42,23 @@ test('costly work runs in turns of its own, in order, and cheap work after it', 
   expect(inShortTurns(() => 'at once')).toBe('at once');
 });
 
+test('cheap work that waited runs in several turns if its callers take long', async () => {
+  const count = countTurns();
+  const first = inShortTurns(() => costly('first'));
+  const at = await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      await inShortTurns(() => {});
+      const turn = count();
+      costly('what follows');
+      return turn;
+    }),
+  );
+  expect(new Set(at).size).toBeGreaterThan(3);
+  expect(first).toBe('first');
+  await nextTurn();
+  await nextTurn();
+});
+
 test('work inside costly work waits for the next turn, and inside cheap work it does not', async () => {
   const ran: string[] = [];
   const both = inShortTurns(() => {

@@ -1,6 +1,9 @@
 import { inNextTurn } from './next-turn.ts';
 
-/** How long the work of one turn of the event loop may take before further work waits for the next one. Milliseconds. */
+/**
+ * How long the work of one turn of the event loop may take, and in turns of waiting work also what its callers do then, before
+ * further work waits for the next turn. Milliseconds.
+ */
 const MAX_TIME = 20;
 
 /** What waits, by whose it is. Whoever has waited longest since their last work comes first. */
@@ -78,7 +81,9 @@ async function turn(): Promise<void> {
   begun = waiting.size > 0;
   if (begun) inNextTurn(() => void turn());
   if (isLate) return;
-  while (waiting.size > 0 && spent <= MAX_TIME) {
+  // What its caller does with the result of cheap work may take longer than the work.
+  const end = performance.now() + MAX_TIME;
+  while (waiting.size > 0 && performance.now() <= end) {
     next();
     // The work runs now.
     await Promise.resolve();
