@@ -1,5 +1,6 @@
 import { reportTo } from '../jsonrpc/stderr-report.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
+import { allInTurns } from '../base/all-in-turns.ts';
 import { FewPerTurn } from '../base/few-per-turn.ts';
 import { MAX_TIMER } from '../base/timer.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
@@ -179,7 +180,7 @@ class ServiceInbound implements Inbound {
   async close(timeout = 5000): Promise<void> {
     await Promise.all([
       this.#modern?.close(timeout),
-      ...[...this.#connections].map((connection) => connection.close(timeout)),
+      allInTurns(this.#connections, (connection) => connection.close(timeout)),
     ]);
   }
 
