@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { accept, begin, nodes, until } from '../../test/support/task-nodes.ts';
 import { memoryTaskStore } from '../store/memory-tasks.ts';
 import type { TaskRecord, TaskStore } from '../store/task-store.ts';
@@ -18,14 +18,18 @@ function losing() {
       return () => void listeners.delete(listener);
     },
   };
+  /** Says that changes may be lost. */
+  const report = (): void => {
+    for (const listener of listeners) listener();
+  };
   /** Loses the newest changes of a task. */
   const goBackTo = async (task: TaskRecord): Promise<void> => {
     current = memoryTaskStore();
     await current.create(task);
-    for (const listener of listeners) listener();
+    report();
   };
   const recordOf = async (id: string): Promise<TaskRecord> => (await current.get(id, undefined))!;
-  return { tasks, recordOf, goBackTo };
+  return { tasks, recordOf, goBackTo, report };
 }
 
 /** Two processes with one such store. A task of the first one asks, and the second one sees it. */
@@ -64,4 +68,19 @@ test('if the store has lost an answer, the task does not ask again', async () =>
   await until(b, taskId, 'working');
   await goBackTo(before);
   await until(b, taskId, 'working');
+});
+
+test('a process that was suspended ends its tasks that others have ended meanwhile', async () => {
+  const { tasks, report } = losing();
+  const { alive, started } = await nodes(undefined, tasks);
+  const [a, b] = started;
+  const ended = await begin(a, 'wait');
+  alive.delete('a');
+  await until(b, ended, 'failed');
+  alive.add('a');
+  const other = await begin(a, 'wait');
+  report();
+  await vi.waitFor(() => expect(a.aborts).toEqual(['a']));
+  await until(a, ended, 'failed');
+  await until(b, other, 'working');
 });

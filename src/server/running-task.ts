@@ -196,6 +196,14 @@ export class RunningTask {
     if (keys.length !== this.#questions.size || !keys.every((key) => this.#questions.has(key))) this.#storing.ask();
   }
 
+  /** Ends if the store has it as ended by another process. @throws (rejects) an error of the store. */
+  async findEnd(): Promise<void> {
+    if (this.over) return;
+    const stored = await this.#options.store.get(this.id, this.principal);
+    // The write finds the end, and changes nothing.
+    if (stored && isTerminal(stored.status)) this.#storing.ask();
+  }
+
   /** Fires the signal, without deciding the outcome. */
   interrupt(reason: Error): void {
     this.#options.controller.abort(reason);

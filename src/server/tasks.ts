@@ -410,14 +410,17 @@ export class Tasks {
 
   /**
    * Ends the tasks of this runner that do not run: it has stopped meanwhile, or the store has lost their end. Those that run
-   * restore their questions.
+   * restore their questions, or end if another process has ended them, because this one was suspended.
    */
   async #recover(): Promise<void> {
     try {
+      const missing = new Set(this.#running.keys());
       for await (const record of this.#store.unfinished(this.#runner)) {
+        missing.delete(record.id);
         if (this.#isOrphan(record)) await this.#endOrphan(record);
         else this.#running.get(record.id)?.restore(record);
       }
+      for (const id of missing) await this.#running.get(id)?.findEnd();
     } catch (error) {
       // The next request tries again.
       this.#recovered = undefined;
