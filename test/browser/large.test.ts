@@ -11,7 +11,9 @@ const MIB = 1024 * 1024;
 
 /** The number of the record in the first row in sight. */
 function topRow(wire: WirePage): Promise<string | undefined> {
-  return wire.grid.evaluate((grid) => {
+  return wire.grid.evaluate(async (grid) => {
+    // The page draws other rows at the event of a scroll, which comes with the next frame.
+    await new Promise((resolve) => void requestAnimationFrame(resolve));
     const { left, top } = grid.getBoundingClientRect();
     return document
       .elementFromPoint(left + 5, top + 100)!
