@@ -414,13 +414,13 @@ export class Tasks {
    */
   async #recover(): Promise<void> {
     try {
-      const missing = new Set(this.#running.keys());
+      const missing = new Map(this.#running);
       for await (const record of this.#store.unfinished(this.#runner)) {
         missing.delete(record.id);
         if (this.#isOrphan(record)) await this.#endOrphan(record);
         else this.#running.get(record.id)?.restore(record);
       }
-      for (const id of missing) await this.#running.get(id)?.findEnd();
+      for (const task of missing.values()) await task.findEnd();
     } catch (error) {
       // The next request tries again.
       this.#recovered = undefined;

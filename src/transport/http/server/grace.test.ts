@@ -1,18 +1,13 @@
 import { expect, test, vi } from 'vitest';
+import { countTurns } from '../../../../test/support/turns.ts';
 import { Grace } from './grace.ts';
 
 test('of thousands of calls that came together, few begin their streams in one turn of the event loop', async () => {
-  let begun = 0;
-  /** How many had begun at the end of each turn. */
-  const atEnd: number[] = [];
-  const next = (): void => {
-    atEnd.push(begun);
-    if (begun < 1000) setImmediate(next);
-  };
-  for (let call = 0; call < 1000; call += 1) void new Grace(1, () => void (begun += 1));
-  setImmediate(next);
-  await vi.waitFor(() => expect(begun).toBe(1000));
-  const inOneTurn = atEnd.map((count, turn) => count - (atEnd[turn - 1] ?? 0));
+  const count = countTurns();
+  const turnOf: number[] = [];
+  for (let call = 0; call < 1000; call += 1) void new Grace(1, () => void turnOf.push(count()));
+  await vi.waitFor(() => expect(turnOf).toHaveLength(1000));
+  const inOneTurn = Array.from(new Set(turnOf), (turn) => turnOf.filter((each) => each === turn).length);
   expect(Math.max(...inOneTurn)).toBeLessThanOrEqual(100);
 });
 
